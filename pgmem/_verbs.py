@@ -22,6 +22,21 @@ VERBS = {
             },
         ),
         Verb("list_settings", "look", "reader"),
+        Verb("enable_vector", "repeat", "owner"),
+        Verb("register_model", "repeat", "writer"),
+        Verb("activate_model", "repeat", "reviewer", arguments={"name": Argument("", required=True)}),
+        Verb(
+            "drop_model",
+            "remove",
+            "reviewer",
+            patience="report",
+            arguments={"name": Argument("", required=True)},
+        ),
+        Verb("index_vectors", "repeat", "worker", patience="report"),
+        Verb("embedding_status", "look", "worker"),
+        Verb("claim_embeddings", "write", "writer"),
+        Verb("queue_embeddings", "repeat", "worker", patience="report"),
+        Verb("store_vectors", "write", "writer"),
         Verb(
             "get_scope_state",
             "read",
@@ -32,6 +47,7 @@ VERBS = {
         ),
         Verb("describe_schema", "read", "reader"),
         Verb("init_schema", "repeat", "owner"),
+        Verb("refresh_statistics", "repeat", "worker", patience="report"),
         Verb(
             "relate",
             "repeat",
@@ -106,6 +122,33 @@ VERBS = {
             },
         ),
         Verb(
+            "request_global_write_approval",
+            "write",
+            "writer",
+            toolsets=("core",),
+            description="Before a save with scope global: show the person the preview, pass the token. One call, 60 seconds.",
+            arguments={
+                "content_preview": Argument(
+                    'All texts that would be written; for the person to approve, such as title and rationale. The token is good for these texts alone; to forget or revert a memory it is "Forget: " or "Revert: " and the title.',
+                    required=True,
+                ),
+                "asked": Argument(
+                    "The client has shown the preview to its person, who said yes. It counts from the owner and trusted logins, which the server uses, and not from agents.",
+                    type="boolean",
+                    default="False",
+                    for_agents=False,
+                ),
+            },
+        ),
+        Verb(
+            "preview_global_write",
+            "look",
+            "reader",
+            arguments={
+                "arguments": Argument("The arguments of the save, an object.", type="jsonb", required=True)
+            },
+        ),
+        Verb(
             "save_session",
             "write",
             "writer",
@@ -135,42 +178,6 @@ VERBS = {
                 "valid_to": Argument(
                     "Until when; unset: an open end.", type="timestamp with time zone", for_agents=False
                 ),
-                "governance_token": Argument(
-                    "Approval for scope global; a token of request_global_write_approval."
-                ),
-                "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
-                "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
-                    choices=("private", "org"),
-                    for_agents=False,
-                ),
-            },
-        ),
-        Verb(
-            "save_decision",
-            "repeat",
-            "writer",
-            toolsets=("core",),
-            description="Keep a decision and why. Repeat: skipped. Near title: supersedes. manual_review: a person decides.",
-            arguments={
-                "title": Argument("What was decided; one line.", required=True),
-                "rationale": Argument("Why it was decided.", required=True),
-                "project_id": Argument("Project name.", required=True),
-                "owner": Argument("Who decided it; a name."),
-                "date": Argument("The day, YYYY-MM-DD; unset: today.", type="date"),
-                "scope": Argument(
-                    "Its reach; global, project or focus.",
-                    default="project",
-                    choices=("global", "project", "focus"),
-                ),
-                "focus": Argument("Focus area."),
-                "confidence": Argument(
-                    "How certain it is, 0 to 1.", type="double precision", default="1.0", least=0.0, most=1.0
-                ),
-                "supersedes": Argument("The decision that this one replaces; its id or title."),
-                "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
-                "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
-                "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "governance_token": Argument(
                     "Approval for scope global; a token of request_global_write_approval."
                 ),
@@ -258,6 +265,60 @@ VERBS = {
             },
         ),
         Verb(
+            "save_decision",
+            "repeat",
+            "writer",
+            toolsets=("core",),
+            description="Keep a decision and why. Repeat: skipped. Near title: supersedes. manual_review: a person decides.",
+            arguments={
+                "title": Argument("What was decided; one line.", required=True),
+                "rationale": Argument("Why it was decided.", required=True),
+                "project_id": Argument("Project name.", required=True),
+                "owner": Argument("Who decided it; a name."),
+                "date": Argument("The day, YYYY-MM-DD; unset: today.", type="date"),
+                "scope": Argument(
+                    "Its reach; global, project or focus.",
+                    default="project",
+                    choices=("global", "project", "focus"),
+                ),
+                "focus": Argument("Focus area."),
+                "confidence": Argument(
+                    "How certain it is, 0 to 1.", type="double precision", default="1.0", least=0.0, most=1.0
+                ),
+                "supersedes": Argument("The decision that this one replaces; its id or title."),
+                "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
+                "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
+                "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
+                "governance_token": Argument(
+                    "Approval for scope global; a token of request_global_write_approval."
+                ),
+                "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
+                "share": Argument(
+                    "Whose it is: private or org; unset: private where there is a user.",
+                    choices=("private", "org"),
+                    for_agents=False,
+                ),
+            },
+        ),
+        Verb(
+            "propose_change",
+            "repeat",
+            "writer",
+            arguments={
+                "verb": Argument(
+                    "forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.",
+                    required=True,
+                ),
+                "arguments": Argument(
+                    "Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.",
+                    type="jsonb",
+                    required=True,
+                ),
+                "id": Argument("The memory that would be forgotten or edited.", type="uuid"),
+            },
+        ),
+        Verb("list_tombstones", "look", "reader"),
+        Verb(
             "upsert_entity",
             "repeat",
             "writer",
@@ -331,66 +392,6 @@ VERBS = {
             },
         ),
         Verb(
-            "get_save_status",
-            "look",
-            "reader",
-            toolsets=("core",),
-            description="Saves that are still open, or the outcome of one save_id.",
-            arguments={
-                "project_id": Argument("Project name; unset: of every project. A save_id is found in any."),
-                "session_id": Argument("Only saves of this session; unset: of all sessions."),
-                "save_id": Argument("Only this save; `not_started` where it is unknown.", type="uuid"),
-            },
-        ),
-        Verb(
-            "retry_save",
-            "repeat",
-            "writer",
-            arguments={
-                "save_id": Argument(
-                    "The save to make again; a batch is not retried as a whole, its parts are.",
-                    type="uuid",
-                    required=True,
-                ),
-                "governance_token": Argument(
-                    "Approval for scope global; a token of request_global_write_approval."
-                ),
-                "project_id": Argument("The project to save it into instead, where an agent misspelt it."),
-            },
-        ),
-        Verb("fail_save", "write", "writer"),
-        Verb(
-            "list_reviews",
-            "look",
-            "reader",
-            arguments={
-                "project_id": Argument("Only those of this project; unset: of all that the caller sees."),
-                "limit": Argument(
-                    "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
-                ),
-            },
-        ),
-        Verb(
-            "resolve_review",
-            "write",
-            "reviewer",
-            arguments={
-                "save_id": Argument(
-                    "The save under review, as list_reviews gives it.", type="uuid", required=True
-                ),
-                "outcome": Argument(
-                    "new (store it beside the candidate), supersede (replace the candidate) or drop (store nothing).",
-                    choices=("new", "supersede", "drop"),
-                    required=True,
-                ),
-                "by": Argument("The name of the person who decides.", required=True),
-                "candidate_id": Argument(
-                    "The candidate that the person was shown; unset: the one of the refusal, for supersede.",
-                    type="uuid",
-                ),
-            },
-        ),
-        Verb(
             "remember",
             "repeat",
             "writer",
@@ -427,23 +428,99 @@ VERBS = {
             },
         ),
         Verb(
-            "propose_change",
-            "repeat",
-            "writer",
+            "issue_token",
+            "write",
+            "reviewer",
             arguments={
-                "verb": Argument(
-                    "forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.",
-                    required=True,
+                "org_id": Argument("The organisation the token acts for; empty: none."),
+                "user_id": Argument("The user the token acts for; empty: the organisation as a whole."),
+                "name": Argument("A name for the token in list_tokens; unset: the names of the tenant."),
+                "expires_at": Argument("When the token ends; unset: never.", type="timestamp with time zone"),
+                "for_person": Argument(
+                    "Whether a person signs in to the page with it and decides there; such a token admits no agent.",
+                    type="boolean",
+                    default="False",
                 ),
-                "arguments": Argument(
-                    "Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.",
-                    type="jsonb",
-                    required=True,
-                ),
-                "id": Argument("The memory that would be forgotten or edited.", type="uuid"),
             },
         ),
-        Verb("list_tombstones", "look", "reader"),
+        Verb(
+            "verify_token",
+            "look",
+            "reader",
+            arguments={"token": Argument("The token as the client sent it.", required=True)},
+        ),
+        Verb(
+            "revoke_token",
+            "remove",
+            "reviewer",
+            arguments={
+                "token_id": Argument(
+                    "The id of the token, as list_tokens gives it.", type="uuid", required=True
+                )
+            },
+        ),
+        Verb("list_tokens", "look", "reviewer"),
+        Verb(
+            "bind_role",
+            "repeat",
+            "owner",
+            arguments={
+                "role": Argument("The name of the login.", required=True),
+                "org_id": Argument("The organisation of the tenant; empty: none."),
+                "user_id": Argument("The user of the tenant; empty: the organisation as a whole."),
+            },
+        ),
+        Verb("list_tenants", "look", "reviewer"),
+        Verb(
+            "adopt",
+            "repeat",
+            "owner",
+            patience="rebuild",
+            arguments={
+                "org_id": Argument("The organisation of the tenant; empty: none.", required=True),
+                "user_id": Argument("The user of the tenant; empty: the organisation as a whole."),
+                "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
+                "back": Argument(
+                    "The other way: from the tenant to no tenant.", type="boolean", default="False"
+                ),
+            },
+        ),
+        Verb(
+            "erase_subject",
+            "remove",
+            "reviewer",
+            patience="rebuild",
+            arguments={
+                "org_id": Argument(
+                    "The organisation to remove; empty: a user without an organisation.", required=True
+                ),
+                "user_id": Argument("The user to remove; empty: the organisation with all its users."),
+                "dry_run": Argument(
+                    "True (the default): only count; false: remove.", type="boolean", default="True"
+                ),
+                "by": Argument("The name of the person who erases; required unless dry_run."),
+            },
+        ),
+        Verb("search_terms", "read", "reader", patience="answer"),
+        Verb("fulltext_search", "read", "reader"),
+        Verb("search_vectors", "read", "reader"),
+        Verb("count_vectors", "read", "reader"),
+        Verb("store_node_vectors", "write", "writer"),
+        Verb("delete_node_vectors", "remove", "writer"),
+        Verb(
+            "get_node",
+            "read",
+            "reader",
+            toolsets=("graph",),
+            description="One memory whole, now or in the past.",
+            arguments={
+                "label": Argument("Such as Decision.", required=True),
+                "key": Argument("Id, name or title; a title exactly.", required=True),
+                "project_id": Argument("Where to look for the name; unset: everywhere."),
+                "as_of": Argument("As true at that time.", type="timestamp with time zone"),
+                "known_at": Argument("As recorded at that time.", type="timestamp with time zone"),
+            },
+        ),
         Verb(
             "retrieve_context",
             "read",
@@ -477,8 +554,6 @@ VERBS = {
             "reader",
             arguments={"session_id": Argument("The id of the session, or its exact title.", required=True)},
         ),
-        Verb("search_terms", "read", "reader", patience="answer"),
-        Verb("refresh_statistics", "repeat", "worker", patience="report"),
         Verb("search_answer", "read", "reader", patience="answer"),
         Verb(
             "search_memory",
@@ -542,7 +617,6 @@ VERBS = {
                 ),
             },
         ),
-        Verb("fulltext_search", "read", "reader"),
         Verb("sample_titles", "read", "reader"),
         Verb(
             "neighbours",
@@ -561,20 +635,6 @@ VERBS = {
                     "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
                 ),
                 "project_id": Argument("Where to look; unset: everywhere."),
-            },
-        ),
-        Verb(
-            "get_node",
-            "read",
-            "reader",
-            toolsets=("graph",),
-            description="One memory whole, now or in the past.",
-            arguments={
-                "label": Argument("Such as Decision.", required=True),
-                "key": Argument("Id, name or title; a title exactly.", required=True),
-                "project_id": Argument("Where to look for the name; unset: everywhere."),
-                "as_of": Argument("As true at that time.", type="timestamp with time zone"),
-                "known_at": Argument("As recorded at that time.", type="timestamp with time zone"),
             },
         ),
         Verb(
@@ -707,107 +767,6 @@ VERBS = {
             },
         ),
         Verb("project_opening", "read", "reader", patience="answer"),
-        Verb(
-            "request_global_write_approval",
-            "write",
-            "writer",
-            toolsets=("core",),
-            description="Before a save with scope global: show the person the preview, pass the token. One call, 60 seconds.",
-            arguments={
-                "content_preview": Argument(
-                    'All texts that would be written; for the person to approve, such as title and rationale. The token is good for these texts alone; to forget or revert a memory it is "Forget: " or "Revert: " and the title.',
-                    required=True,
-                ),
-                "asked": Argument(
-                    "The client has shown the preview to its person, who said yes. It counts from the owner and trusted logins, which the server uses, and not from agents.",
-                    type="boolean",
-                    default="False",
-                    for_agents=False,
-                ),
-            },
-        ),
-        Verb(
-            "preview_global_write",
-            "look",
-            "reader",
-            arguments={
-                "arguments": Argument("The arguments of the save, an object.", type="jsonb", required=True)
-            },
-        ),
-        Verb(
-            "issue_token",
-            "write",
-            "reviewer",
-            arguments={
-                "org_id": Argument("The organisation the token acts for; empty: none."),
-                "user_id": Argument("The user the token acts for; empty: the organisation as a whole."),
-                "name": Argument("A name for the token in list_tokens; unset: the names of the tenant."),
-                "expires_at": Argument("When the token ends; unset: never.", type="timestamp with time zone"),
-                "for_person": Argument(
-                    "Whether a person signs in to the page with it and decides there; such a token admits no agent.",
-                    type="boolean",
-                    default="False",
-                ),
-            },
-        ),
-        Verb(
-            "verify_token",
-            "look",
-            "reader",
-            arguments={"token": Argument("The token as the client sent it.", required=True)},
-        ),
-        Verb(
-            "revoke_token",
-            "remove",
-            "reviewer",
-            arguments={
-                "token_id": Argument(
-                    "The id of the token, as list_tokens gives it.", type="uuid", required=True
-                )
-            },
-        ),
-        Verb("list_tokens", "look", "reviewer"),
-        Verb(
-            "bind_role",
-            "repeat",
-            "owner",
-            arguments={
-                "role": Argument("The name of the login.", required=True),
-                "org_id": Argument("The organisation of the tenant; empty: none."),
-                "user_id": Argument("The user of the tenant; empty: the organisation as a whole."),
-            },
-        ),
-        Verb("list_tenants", "look", "reviewer"),
-        Verb(
-            "adopt",
-            "repeat",
-            "owner",
-            patience="rebuild",
-            arguments={
-                "org_id": Argument("The organisation of the tenant; empty: none.", required=True),
-                "user_id": Argument("The user of the tenant; empty: the organisation as a whole."),
-                "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
-                "back": Argument(
-                    "The other way: from the tenant to no tenant.", type="boolean", default="False"
-                ),
-            },
-        ),
-        Verb(
-            "erase_subject",
-            "remove",
-            "reviewer",
-            patience="rebuild",
-            arguments={
-                "org_id": Argument(
-                    "The organisation to remove; empty: a user without an organisation.", required=True
-                ),
-                "user_id": Argument("The user to remove; empty: the organisation with all its users."),
-                "dry_run": Argument(
-                    "True (the default): only count; false: remove.", type="boolean", default="True"
-                ),
-                "by": Argument("The name of the person who erases; required unless dry_run."),
-            },
-        ),
         Verb(
             "put_items",
             "repeat",
@@ -1091,25 +1050,6 @@ VERBS = {
         Verb("merge_node", "repeat", "writer"),
         Verb("read_node", "look", "reader"),
         Verb("find_projects", "read", "reader"),
-        Verb("enable_vector", "repeat", "owner"),
-        Verb("register_model", "repeat", "writer"),
-        Verb("activate_model", "repeat", "reviewer", arguments={"name": Argument("", required=True)}),
-        Verb(
-            "drop_model",
-            "remove",
-            "reviewer",
-            patience="report",
-            arguments={"name": Argument("", required=True)},
-        ),
-        Verb("index_vectors", "repeat", "worker", patience="report"),
-        Verb("embedding_status", "look", "worker"),
-        Verb("claim_embeddings", "write", "writer"),
-        Verb("queue_embeddings", "repeat", "worker", patience="report"),
-        Verb("store_vectors", "write", "writer"),
-        Verb("search_vectors", "read", "reader"),
-        Verb("count_vectors", "read", "reader"),
-        Verb("store_node_vectors", "write", "writer"),
-        Verb("delete_node_vectors", "remove", "writer"),
         Verb(
             "get_sources",
             "look",
@@ -1312,6 +1252,98 @@ VERBS = {
             },
         ),
         Verb(
+            "edit_memory",
+            "write",
+            "reviewer",
+            arguments={
+                "id": Argument("The id of the memory.", type="uuid", required=True),
+                "version": Argument(
+                    "The version that the person was shown; another one since is refused.",
+                    type="integer",
+                    required=True,
+                ),
+                "properties": Argument(
+                    "The properties that change, an object; the others stay, and null removes one that its kind does not require.",
+                    type="jsonb",
+                    required=True,
+                ),
+                "by": Argument("The name of the person who decides.", required=True),
+                "title": Argument(
+                    "The title, of a memory whose title is not a property, such as a decision; unset: as it is."
+                ),
+                "period": Argument(
+                    '{"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.',
+                    type="jsonb",
+                ),
+            },
+        ),
+        Verb(
+            "get_save_status",
+            "look",
+            "reader",
+            toolsets=("core",),
+            description="Saves that are still open, or the outcome of one save_id.",
+            arguments={
+                "project_id": Argument("Project name; unset: of every project. A save_id is found in any."),
+                "session_id": Argument("Only saves of this session; unset: of all sessions."),
+                "save_id": Argument("Only this save; `not_started` where it is unknown.", type="uuid"),
+            },
+        ),
+        Verb(
+            "retry_save",
+            "repeat",
+            "writer",
+            arguments={
+                "save_id": Argument(
+                    "The save to make again; a batch is not retried as a whole, its parts are.",
+                    type="uuid",
+                    required=True,
+                ),
+                "governance_token": Argument(
+                    "Approval for scope global; a token of request_global_write_approval."
+                ),
+                "project_id": Argument("The project to save it into instead, where an agent misspelt it."),
+            },
+        ),
+        Verb("fail_save", "write", "writer"),
+        Verb(
+            "list_reviews",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only those of this project; unset: of all that the caller sees."),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
+            "get_review",
+            "look",
+            "reader",
+            arguments={"save_id": Argument("The id of the save.", type="uuid", required=True)},
+        ),
+        Verb(
+            "resolve_review",
+            "write",
+            "reviewer",
+            arguments={
+                "save_id": Argument(
+                    "The save under review, as list_reviews gives it.", type="uuid", required=True
+                ),
+                "outcome": Argument(
+                    "new (store it beside the candidate), supersede (replace the candidate) or drop (store nothing).",
+                    choices=("new", "supersede", "drop"),
+                    required=True,
+                ),
+                "by": Argument("The name of the person who decides.", required=True),
+                "candidate_id": Argument(
+                    "The candidate that the person was shown; unset: the one of the refusal, for supersede.",
+                    type="uuid",
+                ),
+            },
+        ),
+        Verb(
             "reflect",
             "repeat",
             "writer",
@@ -1497,12 +1529,6 @@ VERBS = {
             },
         ),
         Verb(
-            "get_review",
-            "look",
-            "reader",
-            arguments={"save_id": Argument("The id of the save.", type="uuid", required=True)},
-        ),
-        Verb(
             "list_approvals",
             "look",
             "reader",
@@ -1536,32 +1562,6 @@ VERBS = {
                 ),
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
-                ),
-            },
-        ),
-        Verb(
-            "edit_memory",
-            "write",
-            "reviewer",
-            arguments={
-                "id": Argument("The id of the memory.", type="uuid", required=True),
-                "version": Argument(
-                    "The version that the person was shown; another one since is refused.",
-                    type="integer",
-                    required=True,
-                ),
-                "properties": Argument(
-                    "The properties that change, an object; the others stay, and null removes one that its kind does not require.",
-                    type="jsonb",
-                    required=True,
-                ),
-                "by": Argument("The name of the person who decides.", required=True),
-                "title": Argument(
-                    "The title, of a memory whose title is not a property, such as a decision; unset: as it is."
-                ),
-                "period": Argument(
-                    '{"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.',
-                    type="jsonb",
                 ),
             },
         ),
@@ -1723,6 +1723,26 @@ VERBS = {
             },
         ),
         Verb(
+            "refresh_from_run",
+            "repeat",
+            "writer",
+            patience="rebuild",
+            arguments={
+                "report": Argument(
+                    "An object with modules, and optionally tests, files, fingerprint, commit, complete and skipped; docs/how-to/keep-engineering-cards.md shows one.",
+                    type="jsonb",
+                    required=True,
+                ),
+                "project_id": Argument("Project name.", required=True),
+                "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
+                "share": Argument(
+                    "Whose it is: private or org; unset: private where there is a user.",
+                    choices=("private", "org"),
+                    for_agents=False,
+                ),
+            },
+        ),
+        Verb(
             "declare_intent",
             "write",
             "writer",
@@ -1818,26 +1838,6 @@ VERBS = {
             },
         ),
         Verb(
-            "refresh_from_run",
-            "repeat",
-            "writer",
-            patience="rebuild",
-            arguments={
-                "report": Argument(
-                    "An object with modules, and optionally tests, files, fingerprint, commit, complete and skipped; docs/how-to/keep-engineering-cards.md shows one.",
-                    type="jsonb",
-                    required=True,
-                ),
-                "project_id": Argument("Project name.", required=True),
-                "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
-                "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
-                    choices=("private", "org"),
-                    for_agents=False,
-                ),
-            },
-        ),
-        Verb(
             "approve_card",
             "repeat",
             "reviewer",
@@ -1897,6 +1897,46 @@ VERBS = {
             },
         ),
         Verb(
+            "what_changes",
+            "read",
+            "reader",
+            patience="answer",
+            toolsets=("cards",),
+            description="Files and tests that usually change with these.",
+            arguments={
+                "project_id": Argument("Project name.", required=True),
+                "paths": Argument(
+                    "Paths in the repository, 1 to 50; a new file is judged by its folder.",
+                    type="text[]",
+                    required=True,
+                ),
+                "limit": Argument(
+                    "How many at most, 1 to 100; default 10.", type="integer", default="10", for_agents=False
+                ),
+            },
+        ),
+        Verb(
+            "which_files",
+            "read",
+            "reader",
+            patience="answer",
+            toolsets=("cards",),
+            description="Files that an issue or task is about.",
+            arguments={
+                "project_id": Argument("Project name.", required=True),
+                "text": Argument("The issue, the ticket or the task.", required=True),
+                "limit": Argument(
+                    "How many at most, 1 to 100; default 10.", type="integer", default="10", for_agents=False
+                ),
+                "clear": Argument(
+                    "None, unless one is found clearly and the text names none itself; default false.",
+                    type="boolean",
+                    default="False",
+                    for_agents=False,
+                ),
+            },
+        ),
+        Verb(
             "begin_extraction",
             "write",
             "writer",
@@ -1942,46 +1982,6 @@ VERBS = {
                     default="0",
                 ),
                 "day": Argument("The day on which they were reserved.", type="date"),
-            },
-        ),
-        Verb(
-            "what_changes",
-            "read",
-            "reader",
-            patience="answer",
-            toolsets=("cards",),
-            description="Files and tests that usually change with these.",
-            arguments={
-                "project_id": Argument("Project name.", required=True),
-                "paths": Argument(
-                    "Paths in the repository, 1 to 50; a new file is judged by its folder.",
-                    type="text[]",
-                    required=True,
-                ),
-                "limit": Argument(
-                    "How many at most, 1 to 100; default 10.", type="integer", default="10", for_agents=False
-                ),
-            },
-        ),
-        Verb(
-            "which_files",
-            "read",
-            "reader",
-            patience="answer",
-            toolsets=("cards",),
-            description="Files that an issue or task is about.",
-            arguments={
-                "project_id": Argument("Project name.", required=True),
-                "text": Argument("The issue, the ticket or the task.", required=True),
-                "limit": Argument(
-                    "How many at most, 1 to 100; default 10.", type="integer", default="10", for_agents=False
-                ),
-                "clear": Argument(
-                    "None, unless one is found clearly and the text names none itself; default false.",
-                    type="boolean",
-                    default="False",
-                    for_agents=False,
-                ),
             },
         ),
         Verb("export_header", "look", "reader"),
@@ -2218,85 +2218,6 @@ KINDS = (
         ),
     ),
     Kind(
-        label="Decision",
-        verb="save_decision",
-        summary="Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.",
-        fields=(
-            Field(
-                name="title",
-                type="title",
-                meaning="What was decided; one line.",
-                required=True,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="rationale",
-                type="text",
-                meaning="Why it was decided.",
-                required=True,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="owner",
-                type="text",
-                meaning="Who decided it; a name.",
-                required=False,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="date",
-                type="date",
-                meaning="The day, YYYY-MM-DD; unset: today.",
-                required=False,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="confidence",
-                type="confidence",
-                meaning="How certain it is, 0 to 1.",
-                required=False,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="supersedes",
-                type="text",
-                meaning="The decision that this one replaces; its id or title.",
-                required=False,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="citation",
-                type="texts",
-                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
-                required=False,
-                hidden=False,
-                option=None,
-            ),
-            Field(
-                name="valid_from",
-                type="time",
-                meaning="Since when; unset: now.",
-                required=False,
-                hidden=False,
-                option="from",
-            ),
-            Field(
-                name="valid_to",
-                type="time",
-                meaning="Until when; unset: an open end.",
-                required=False,
-                hidden=False,
-                option="to",
-            ),
-        ),
-    ),
-    Kind(
         label="Pattern",
         verb="save_pattern",
         summary="Save a repeatable way of working: when it applies and its steps.",
@@ -2377,6 +2298,85 @@ KINDS = (
                 name="relevance_score",
                 type="relevance",
                 meaning="0 to 1; how relevant it is: kept with the note, and no part of a ranking.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="citation",
+                type="texts",
+                meaning="Sources; ids, URLs, path:lines@commit, tickets.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="valid_from",
+                type="time",
+                meaning="Since when; unset: now.",
+                required=False,
+                hidden=False,
+                option="from",
+            ),
+            Field(
+                name="valid_to",
+                type="time",
+                meaning="Until when; unset: an open end.",
+                required=False,
+                hidden=False,
+                option="to",
+            ),
+        ),
+    ),
+    Kind(
+        label="Decision",
+        verb="save_decision",
+        summary="Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.",
+        fields=(
+            Field(
+                name="title",
+                type="title",
+                meaning="What was decided; one line.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="rationale",
+                type="text",
+                meaning="Why it was decided.",
+                required=True,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="owner",
+                type="text",
+                meaning="Who decided it; a name.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="date",
+                type="date",
+                meaning="The day, YYYY-MM-DD; unset: today.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="confidence",
+                type="confidence",
+                meaning="How certain it is, 0 to 1.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="supersedes",
+                type="text",
+                meaning="The decision that this one replaces; its id or title.",
                 required=False,
                 hidden=False,
                 option=None,

@@ -186,6 +186,22 @@ class Setting(Answer):
     description: str
 
 
+class EmbeddingModel(Answer):
+    """An embedding model of the store, with the number of its vectors, and of the texts queued for it.
+
+    `index_missing` is whether it has more vectors than `vector_index_limit` and no index over them.
+    """
+
+    model: str
+    dimensions: int
+    active: bool
+    vectors: int
+    waiting: int
+    not_indexed: int
+    index_name: str | None = None
+    index_missing: bool = False
+
+
 class ScopeState(Answer):
     """The scope that a project and a focus area resolve to."""
 
@@ -282,6 +298,15 @@ class OpenedProject(Answer):
     matched: bool
 
 
+class GovernanceToken(Answer):
+    """The approval of one call that writes global memories."""
+
+    token: str
+    expires_at: datetime
+    ttl_seconds: int
+    instructions: str
+
+
 class NearName(Answer):
     """An existing name that a new one resembles; 1.0 for another spelling of it, less for other letters."""
 
@@ -329,41 +354,6 @@ class BatchSaveResult(Answer):
     next_step: str | None = None
     save_id: UUID | None = None
     memories: list[SaveResult] = field(default_factory=list)
-
-
-class OpenSave(SaveResult):
-    """A recorded save, with its verb, time and project."""
-
-    verb: str | None = None
-    created_at: datetime | None = None
-    project: str | None = None
-
-
-class SaveStatus(Answer):
-    """Open saves, oldest first, or the outcome of one save_id."""
-
-    status: str
-    count: int
-    oldest_pending_at: datetime | None = None
-    artifact_ids: list[UUID] = field(default_factory=list)
-    saves: list[OpenSave] = field(default_factory=list)
-
-
-class Review(Answer):
-    """A decision that waits for review, beside the memory that it resembles."""
-
-    save_id: UUID
-    project: str | None = None
-    title: str
-    rationale: str
-    candidate_id: UUID | None = None
-    candidate_title: str | None = None
-    candidate_rationale: str | None = None
-    candidate_status: str | None = None
-    score: float | None = None
-    created_at: datetime
-    verb: str = "save_decision"
-    message: str | None = None
 
 
 class MadeRelation(Answer):
@@ -423,6 +413,70 @@ class Remembered(Answer):
     near_names: list[NearName] = field(default_factory=list)
 
 
+class ApiToken(Answer):
+    """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
+
+    id: UUID
+    name: str
+    org_id: str
+    user_id: str
+    token: str | None = None
+    created_at: datetime | None = None
+    created_by: str | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+    revoked_by: str | None = None
+    active: bool = True
+    for_person: bool = False
+
+
+class TenantRole(Answer):
+    """A database login that is a tenant; `unlimited` names the limits that the caller may not set for it."""
+
+    role_name: str
+    org_id: str
+    user_id: str
+    unlimited: list[str] = field(default_factory=list)
+
+
+class Tenant(Answer):
+    """A tenant of the store; with empty names, the public memories."""
+
+    org_id: str
+    user_id: str
+    memories: int
+    projects: int
+    tokens: int
+    roles: list[str]
+
+
+class NameCollision(Answer):
+    """A name that the tenant already has."""
+
+    label: str
+    name: str
+    project: str | None = None
+
+
+class Adoption(Answer):
+    """How many nodes and saves without a tenant got one; collisions are names that the tenant already had."""
+
+    nodes: int
+    saves: int
+    collisions: list[NameCollision]
+
+
+class Erasure(Answer):
+    """The receipt of an erasure, or the preview of one (dry_run)."""
+
+    receipt_id: UUID | None = None
+    subject_hash: str
+    dry_run: bool
+    total: int
+    counts: dict[str, int]
+    erased_at: datetime
+
+
 class KeyedMemory(Answer):
     """A memory by its id, the name of a kind that is named, and its title."""
 
@@ -430,6 +484,32 @@ class KeyedMemory(Answer):
     label: str
     key: str | None = None
     title: str
+
+
+class Node(KeyedMemory):
+    """A node with all its properties: as it is, or as it was true or known at a date.
+
+    The agent is that of the state's writer, the session that of the present state's; archived_at is set for a
+    forgotten memory.
+    """
+
+    status: str
+    properties: dict[str, JsonValue]
+    project: str | None = None
+    scope: str | None = None
+    focus: str | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    confidence: float
+    trust_level: float
+    source: str
+    version: int
+    created_at: datetime
+    updated_at: datetime
+    ingested_at: datetime
+    agent_id: str | None = None
+    session_id: str | None = None
+    archived_at: datetime | None = None
 
 
 class ContextItem(Gathering, KeyedMemory):
@@ -579,32 +659,6 @@ class Neighbours(Answer):
     nodes: list[Neighbour]
 
 
-class Node(KeyedMemory):
-    """A node with all its properties: as it is, or as it was true or known at a date.
-
-    The agent is that of the state's writer, the session that of the present state's; archived_at is set for a
-    forgotten memory.
-    """
-
-    status: str
-    properties: dict[str, JsonValue]
-    project: str | None = None
-    scope: str | None = None
-    focus: str | None = None
-    valid_from: datetime | None = None
-    valid_to: datetime | None = None
-    confidence: float
-    trust_level: float
-    source: str
-    version: int
-    created_at: datetime
-    updated_at: datetime
-    ingested_at: datetime
-    agent_id: str | None = None
-    session_id: str | None = None
-    archived_at: datetime | None = None
-
-
 class Version(Answer):
     """A state a node was recorded in, with its effective period; the present one has no replaced_at.
 
@@ -683,79 +737,6 @@ class CapturedTurns(Answer):
     project_created: bool
     captured: int
     known: int
-
-
-class GovernanceToken(Answer):
-    """The approval of one call that writes global memories."""
-
-    token: str
-    expires_at: datetime
-    ttl_seconds: int
-    instructions: str
-
-
-class ApiToken(Answer):
-    """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
-
-    id: UUID
-    name: str
-    org_id: str
-    user_id: str
-    token: str | None = None
-    created_at: datetime | None = None
-    created_by: str | None = None
-    expires_at: datetime | None = None
-    revoked_at: datetime | None = None
-    revoked_by: str | None = None
-    active: bool = True
-    for_person: bool = False
-
-
-class TenantRole(Answer):
-    """A database login that is a tenant; `unlimited` names the limits that the caller may not set for it."""
-
-    role_name: str
-    org_id: str
-    user_id: str
-    unlimited: list[str] = field(default_factory=list)
-
-
-class Tenant(Answer):
-    """A tenant of the store; with empty names, the public memories."""
-
-    org_id: str
-    user_id: str
-    memories: int
-    projects: int
-    tokens: int
-    roles: list[str]
-
-
-class NameCollision(Answer):
-    """A name that the tenant already has."""
-
-    label: str
-    name: str
-    project: str | None = None
-
-
-class Adoption(Answer):
-    """How many nodes and saves without a tenant got one; collisions are names that the tenant already had."""
-
-    nodes: int
-    saves: int
-    collisions: list[NameCollision]
-
-
-class Erasure(Answer):
-    """The receipt of an erasure, or the preview of one (dry_run)."""
-
-    receipt_id: UUID | None = None
-    subject_hash: str
-    dry_run: bool
-    total: int
-    counts: dict[str, int]
-    erased_at: datetime
 
 
 class StoredItems(Answer):
@@ -843,22 +824,6 @@ class KnownGraph(KnownEntities):
     """Entities of the knowledge graph and their relations."""
 
     relations: list[dict[str, JsonValue]]
-
-
-class EmbeddingModel(Answer):
-    """An embedding model of the store, with the number of its vectors, and of the texts queued for it.
-
-    `index_missing` is whether it has more vectors than `vector_index_limit` and no index over them.
-    """
-
-    model: str
-    dimensions: int
-    active: bool
-    vectors: int
-    waiting: int
-    not_indexed: int
-    index_name: str | None = None
-    index_missing: bool = False
 
 
 class Source(Answer):
@@ -1044,6 +1009,70 @@ class TitledMemory(LabelledMemory):
     """A memory by its id and title, with its status."""
 
     status: str
+
+
+class EditedMemory(TitledMemory):
+    """A memory after a person has corrected it."""
+
+    version: int
+
+
+class OpenSave(SaveResult):
+    """A recorded save, with its verb, time and project."""
+
+    verb: str | None = None
+    created_at: datetime | None = None
+    project: str | None = None
+
+
+class SaveStatus(Answer):
+    """Open saves, oldest first, or the outcome of one save_id."""
+
+    status: str
+    count: int
+    oldest_pending_at: datetime | None = None
+    artifact_ids: list[UUID] = field(default_factory=list)
+    saves: list[OpenSave] = field(default_factory=list)
+
+
+class Review(Answer):
+    """A decision that waits for review, beside the memory that it resembles."""
+
+    save_id: UUID
+    project: str | None = None
+    title: str
+    rationale: str
+    candidate_id: UUID | None = None
+    candidate_title: str | None = None
+    candidate_rationale: str | None = None
+    candidate_status: str | None = None
+    score: float | None = None
+    created_at: datetime
+    verb: str = "save_decision"
+    message: str | None = None
+
+
+class ReviewDetail(Answer):
+    """A save that waits for a person, or that one has decided, beside the memory it concerns."""
+
+    save_id: UUID
+    verb: str
+    project: str | None = None
+    status: str
+    arguments: dict[str, JsonValue]
+    message: str | None = None
+    candidate_id: UUID | None = None
+    candidate_label: str | None = None
+    candidate_title: str | None = None
+    candidate_status: str | None = None
+    candidate_properties: dict[str, JsonValue] | None = None
+    candidate_version: int | None = None
+    artifact_id: UUID | None = None
+    resolved_by: str | None = None
+    is_open: bool
+    session_id: str | None = None
+    created_at: datetime
+    updated_at: datetime
 
 
 class ProposedInsight(Answer):
@@ -1277,29 +1306,6 @@ class Waiting(Answer):
     failed_saves: int
 
 
-class ReviewDetail(Answer):
-    """A save that waits for a person, or that one has decided, beside the memory it concerns."""
-
-    save_id: UUID
-    verb: str
-    project: str | None = None
-    status: str
-    arguments: dict[str, JsonValue]
-    message: str | None = None
-    candidate_id: UUID | None = None
-    candidate_label: str | None = None
-    candidate_title: str | None = None
-    candidate_status: str | None = None
-    candidate_properties: dict[str, JsonValue] | None = None
-    candidate_version: int | None = None
-    artifact_id: UUID | None = None
-    resolved_by: str | None = None
-    is_open: bool
-    session_id: str | None = None
-    created_at: datetime
-    updated_at: datetime
-
-
 class Approval(Answer):
     """An approval of a global write that an agent asked for, with the exact text."""
 
@@ -1343,12 +1349,6 @@ class Activity(Answer):
     source: str | None = None
     message: str | None = None
     decided_by: str | None = None
-
-
-class EditedMemory(TitledMemory):
-    """A memory after a person has corrected it."""
-
-    version: int
 
 
 class SkillEntry(Answer):
@@ -1611,6 +1611,25 @@ class Proposal(Answer):
     next_step: str | None = None
 
 
+class ReportedCard(Answer):
+    """A card that a run would create."""
+
+    type: str
+    path: str | None = None
+    statement: str
+    subjects: list[dict[str, JsonValue]] = field(default_factory=list)
+
+
+class CardRefresh(Answer):
+    """The changes of a run: counts, what was left out, and in a dry run the cards that it would create."""
+
+    run_id: UUID | None = None
+    counts: dict[str, int] = field(default_factory=dict)
+    capacity: str | None = None
+    skipped: list[str] = field(default_factory=list)
+    cards: list[ReportedCard] | None = None
+
+
 class Intent(Answer):
     """A declared intent: the paths that will be changed."""
 
@@ -1630,25 +1649,6 @@ class FinishedIntent(Answer):
     proposed: Proposal | None = None
     coverage: Coverage | None = None
     policy: dict[str, bool] = field(default_factory=dict)
-
-
-class ReportedCard(Answer):
-    """A card that a run would create."""
-
-    type: str
-    path: str | None = None
-    statement: str
-    subjects: list[dict[str, JsonValue]] = field(default_factory=list)
-
-
-class CardRefresh(Answer):
-    """The changes of a run: counts, what was left out, and in a dry run the cards that it would create."""
-
-    run_id: UUID | None = None
-    counts: dict[str, int] = field(default_factory=dict)
-    capacity: str | None = None
-    skipped: list[str] = field(default_factory=list)
-    cards: list[ReportedCard] | None = None
 
 
 class CardDecision(Answer):
@@ -1675,6 +1675,51 @@ class SettledBranches(Answer):
 
     shared: int
     moved: int
+
+
+class Companion(Answer):
+    """A file that is the reason for another one: in how many of its commits both changed."""
+
+    path: str
+    commits: int | None = None
+    of: int | None = None
+
+
+class LikelyChange(Answer):
+    """A file that usually changes with those of the question; the score is the chance, from 0 to 1."""
+
+    path: str
+    score: float
+    because: list[Companion] = field(default_factory=list)
+
+
+class AddedFile(Answer):
+    """A folder in which a share of the changes adds a file."""
+
+    folder: str
+    share: float
+
+
+class LikelyChanges(Answer):
+    """The files that usually change with some files, the tests among them, and where a file is usually added."""
+
+    files: list[LikelyChange] = field(default_factory=list)
+    tests: list[LikelyChange] = field(default_factory=list)
+    added: list[AddedFile] = field(default_factory=list)
+
+
+class FoundFile(Answer):
+    """A file that a text is about, with the signs that found it, the strongest first."""
+
+    path: str
+    score: float
+    signs: list[str] = field(default_factory=list)
+
+
+class FoundFiles(Answer):
+    """The files that a text is about, best first."""
+
+    files: list[FoundFile] = field(default_factory=list)
 
 
 class ExtractionTurn(Answer):
@@ -1738,51 +1783,6 @@ class ExtractionBudget(Answer):
     day: Date
     spent: int
     budget: int
-
-
-class Companion(Answer):
-    """A file that is the reason for another one: in how many of its commits both changed."""
-
-    path: str
-    commits: int | None = None
-    of: int | None = None
-
-
-class LikelyChange(Answer):
-    """A file that usually changes with those of the question; the score is the chance, from 0 to 1."""
-
-    path: str
-    score: float
-    because: list[Companion] = field(default_factory=list)
-
-
-class AddedFile(Answer):
-    """A folder in which a share of the changes adds a file."""
-
-    folder: str
-    share: float
-
-
-class LikelyChanges(Answer):
-    """The files that usually change with some files, the tests among them, and where a file is usually added."""
-
-    files: list[LikelyChange] = field(default_factory=list)
-    tests: list[LikelyChange] = field(default_factory=list)
-    added: list[AddedFile] = field(default_factory=list)
-
-
-class FoundFile(Answer):
-    """A file that a text is about, with the signs that found it, the strongest first."""
-
-    path: str
-    score: float
-    signs: list[str] = field(default_factory=list)
-
-
-class FoundFiles(Answer):
-    """The files that a text is about, best first."""
-
-    files: list[FoundFile] = field(default_factory=list)
 
 
 class Change(Answer):

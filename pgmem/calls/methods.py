@@ -172,6 +172,38 @@ class Verbs:
         """List the thresholds and limits of this store: name, value, description."""
         return await self.caller.all("list_settings", Setting, {})
 
+    async def activate_model(
+        self,
+        name: str,
+    ) -> None:
+        """Let search use this model from the next query on; memories without a vector of it are queued.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        await self.caller.rows("activate_model", {"name": name})
+
+    async def drop_model(
+        self,
+        name: str,
+    ) -> int:
+        """Delete a model that is not active and its vectors; how many.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await self.caller.value("drop_model", int, {"name": name})
+
+    async def embedding_status(
+        self,
+    ) -> list[EmbeddingModel]:
+        """The models of this store, their vectors, and how many texts wait for one.
+
+        With index_missing, a model has more vectors than vector_index_limit and no index yet: they are
+        compared one by one until a worker makes it.
+        """
+        return await self.caller.all("embedding_status", EmbeddingModel, {})
+
     async def get_scope_state(
         self,
         project_id: str | None = None,
@@ -341,6 +373,47 @@ class Verbs:
             },
         )
 
+    async def request_global_write_approval(
+        self,
+        content_preview: str,
+        asked: bool = False,
+    ) -> GovernanceToken:
+        """Request a token for one global write; the person sees the preview before the token is sent.
+
+        The token expires after ttl_seconds. Only this answer holds it; the store keeps its hash.
+
+        Args:
+            content_preview: All texts that would be written; for the person to approve, such as title and
+                rationale. The token is good for these texts alone; to forget or revert a memory it is
+                "Forget: " or "Revert: " and the title.
+            asked: The client has shown the preview to its person, who said yes. It counts from the owner
+                and trusted logins, which the server uses, and not from agents.
+
+        Raises:
+            InvalidArgument: the preview is empty or too long.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "request_global_write_approval",
+            GovernanceToken,
+            {"content_preview": content_preview, "asked": asked},
+        )
+
+    async def preview_global_write(
+        self,
+        arguments: Mapping[str, Any],
+    ) -> str:
+        """Return the texts of a global save, for a person to approve; empty where asking would not help.
+
+        That is where nothing in it is global, the project does not exist, or the write waits for a reviewer
+        in any case.
+
+        Args:
+            arguments: The arguments of the save, an object.
+        """
+        return await saves.preview_global_write(self.caller, {"arguments": arguments})
+
     async def save_session(
         self,
         objective: str,
@@ -393,63 +466,6 @@ class Verbs:
             "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_session", params)
-
-    async def save_decision(
-        self,
-        title: str,
-        rationale: str,
-        project_id: str,
-        owner: str | None = None,
-        date: Date | str | None = None,
-        scope: ScopeName = "project",
-        focus: str | None = None,
-        confidence: Confidence = 1.0,
-        supersedes: str | None = None,
-        citation: Sequence[str] | None = None,
-        valid_from: datetime | None = None,
-        valid_to: datetime | None = None,
-        governance_token: str | None = None,
-        save_id: UUID | None = None,
-        share: Sharing | None = None,
-    ) -> SaveResult:
-        """Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
-
-        A title that was replaced is not saved again: the answer is the decision that replaced it.
-        supersedes says which decision this one replaces. The answer's dedup_outcome is `new`,
-        `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier decision. A refused
-        save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
-
-        Args:
-            title: What was decided; one line.
-            rationale: Why it was decided.
-            project_id: Project name.
-            owner: Who decided it; a name.
-            date: The day, YYYY-MM-DD; unset: today.
-            scope: Its reach; global, project or focus.
-            focus: Focus area.
-            confidence: How certain it is, 0 to 1.
-            supersedes: The decision that this one replaces; its id or title.
-            citation: Sources; ids, URLs, path:lines@commit, tickets.
-            valid_from: Since when; unset: now.
-            valid_to: Until when; unset: an open end.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
-            save_id: A UUID; sent again, it saves once.
-            share: Whose it is: private or org; unset: private where there is a user.
-
-        Raises:
-            InvalidArgument: title or rationale is empty, a text is too long, or a value cannot be read.
-            SaveIdReused: the save_id belongs to a save with other arguments.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-        """
-        params = {
-            "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
-            "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "supersedes": supersedes, "citation": citation, "valid_from": valid_from,
-            "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
-            "share": share,
-        }  # fmt: skip
-        return await saves.save(self.caller, "save_decision", params)
 
     async def save_pattern(
         self,
@@ -549,6 +565,87 @@ class Verbs:
             "valid_to": valid_to,
         }  # fmt: skip
         return await saves.save(self.caller, "save_context", params)
+
+    async def save_decision(
+        self,
+        title: str,
+        rationale: str,
+        project_id: str,
+        owner: str | None = None,
+        date: Date | str | None = None,
+        scope: ScopeName = "project",
+        focus: str | None = None,
+        confidence: Confidence = 1.0,
+        supersedes: str | None = None,
+        citation: Sequence[str] | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        governance_token: str | None = None,
+        save_id: UUID | None = None,
+        share: Sharing | None = None,
+    ) -> SaveResult:
+        """Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
+
+        A title that was replaced is not saved again: the answer is the decision that replaced it.
+        supersedes says which decision this one replaces. The answer's dedup_outcome is `new`,
+        `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier decision. A refused
+        save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
+
+        Args:
+            title: What was decided; one line.
+            rationale: Why it was decided.
+            project_id: Project name.
+            owner: Who decided it; a name.
+            date: The day, YYYY-MM-DD; unset: today.
+            scope: Its reach; global, project or focus.
+            focus: Focus area.
+            confidence: How certain it is, 0 to 1.
+            supersedes: The decision that this one replaces; its id or title.
+            citation: Sources; ids, URLs, path:lines@commit, tickets.
+            valid_from: Since when; unset: now.
+            valid_to: Until when; unset: an open end.
+            governance_token: Approval for scope global; a token of request_global_write_approval.
+            save_id: A UUID; sent again, it saves once.
+            share: Whose it is: private or org; unset: private where there is a user.
+
+        Raises:
+            InvalidArgument: title or rationale is empty, a text is too long, or a value cannot be read.
+            SaveIdReused: the save_id belongs to a save with other arguments.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        params = {
+            "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
+            "date": date, "scope": scope, "focus": focus, "confidence": confidence,
+            "supersedes": supersedes, "citation": citation, "valid_from": valid_from,
+            "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
+            "share": share,
+        }  # fmt: skip
+        return await saves.save(self.caller, "save_decision", params)
+
+    async def propose_change(
+        self,
+        verb: str,
+        arguments: Mapping[str, Any],
+        id: UUID | None = None,
+    ) -> SaveResult:
+        """Ask a person to decide about a change; asked for again, it is the same review.
+
+        Args:
+            verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
+            arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or
+                those of the save.
+            id: The memory that would be forgotten or edited.
+
+        Raises:
+            InvalidArgument: another verb, or arguments is not an object.
+            MemoryNotFound: no such memory is visible to the caller.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "propose_change", SaveResult, {"verb": verb, "arguments": arguments, "id": id}
+        )
 
     async def upsert_entity(
         self,
@@ -660,123 +757,6 @@ class Verbs:
             },
         )
 
-    async def get_save_status(
-        self,
-        project_id: str | None = None,
-        session_id: str | None = None,
-        save_id: UUID | None = None,
-    ) -> SaveStatus:
-        """List the open saves of a project or of all, oldest first, or return the outcome of one save.
-
-        A save that a later one with the same arguments made good is no longer open.
-
-        In Python the saves in the outbox of this machine count too; while the database is away the answer
-        lists those alone.
-
-        Args:
-            project_id: Project name; unset: of every project. A save_id is found in any.
-            session_id: Only saves of this session; unset: of all sessions.
-            save_id: Only this save; `not_started` where it is unknown.
-
-        Raises:
-            InvalidArgument: the project_id is empty, holds a control character or is too long.
-            MemoryNotFound: no such project or session exists; the message names those that are near.
-            DatabaseUnavailable: the database does not answer and the outbox is empty.
-        """
-        return await saves.get_save_status(
-            self.caller, {"project_id": project_id, "session_id": session_id, "save_id": save_id}
-        )
-
-    async def retry_save(
-        self,
-        save_id: UUID,
-        governance_token: str | None = None,
-        project_id: str | None = None,
-    ) -> SaveResult:
-        """Make an open save again, with the arguments it had and in the name of the caller who asked first.
-
-        Its trust is the lower one of that caller and the present one: what a person decided waits for a
-        review.
-
-        A save that was made, or dropped by a reviewer, is not repeated: the answer is its result.
-
-        Args:
-            save_id: The save to make again; a batch is not retried as a whole, its parts are.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
-            project_id: The project to save it into instead, where an agent misspelt it.
-
-        Raises:
-            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or no such project
-                exists.
-            InvalidArgument: the arguments on record cannot be read.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-        """
-        return await self.caller.one(
-            "retry_save",
-            SaveResult,
-            {"save_id": save_id, "governance_token": governance_token, "project_id": project_id},
-        )
-
-    async def list_reviews(
-        self,
-        project_id: str | None = None,
-        limit: RowLimit = 100,
-    ) -> list[Review]:
-        """List the saves and changes under review, each beside the memory it resembles or changes.
-
-        The oldest come first. Where a later decision supersedes the one that a save resembled, the later
-        one is the candidate.
-
-        `score` is the Jaccard similarity of the two titles, 0 to 1.
-
-        Args:
-            project_id: Only those of this project; unset: of all that the caller sees.
-            limit: How many at most, 1 to 1000.
-
-        Raises:
-            InvalidArgument: the limit is not from 1 to 1000.
-        """
-        return await self.caller.all("list_reviews", Review, {"project_id": project_id, "limit": limit})
-
-    async def resolve_review(
-        self,
-        save_id: UUID,
-        outcome: ReviewOutcome,
-        by: str,
-        candidate_id: UUID | None = None,
-    ) -> SaveResult:
-        """Decide a save under review: store it as new, let it supersede its candidate, or drop it.
-
-        What is stored has the name and the trust of the caller who asked for it, not those of the person.
-
-        Any open save can be dropped, also one that is not under review. A decision that was made on another
-        candidate than the present one is refused.
-
-        For a person, not for an agent: the login must own the schema or be a member of pgmem_reviewer.
-
-        Args:
-            save_id: The save under review, as list_reviews gives it.
-            outcome: new (store it beside the candidate), supersede (replace the candidate) or drop (store
-                nothing).
-            by: The name of the person who decides.
-            candidate_id: The candidate that the person was shown; unset: the one of the refusal, for
-                supersede.
-
-        Raises:
-            MemoryNotFound: no such save is under review.
-            InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it
-                was shown.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await self.caller.one(
-            "resolve_review",
-            SaveResult,
-            {"save_id": save_id, "outcome": outcome, "by": by, "candidate_id": candidate_id},
-        )
-
     async def remember(
         self,
         label: str,
@@ -838,28 +818,204 @@ class Verbs:
             },
         )
 
-    async def propose_change(
+    async def issue_token(
         self,
-        verb: str,
-        arguments: Mapping[str, Any],
-        id: UUID | None = None,
-    ) -> SaveResult:
-        """Ask a person to decide about a change; asked for again, it is the same review.
+        org_id: str = "",
+        user_id: str = "",
+        name: str | None = None,
+        expires_at: datetime | None = None,
+        for_person: bool = False,
+    ) -> ApiToken:
+        """Issue a bearer token bound to a tenant; only this answer holds the token.
+
+        In a store with one user, a token without org_id and user_id acts for that user, and the store stays
+        one without tenants.
 
         Args:
-            verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
-            arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or
-                those of the save.
-            id: The memory that would be forgotten or edited.
+            org_id: The organisation the token acts for; empty: none.
+            user_id: The user the token acts for; empty: the organisation as a whole.
+            name: A name for the token in list_tokens; unset: the names of the tenant.
+            expires_at: When the token ends; unset: never.
+            for_person: Whether a person signs in to the page with it and decides there; such a token admits
+                no agent.
 
         Raises:
-            InvalidArgument: another verb, or arguments is not an object.
-            MemoryNotFound: no such memory is visible to the caller.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
+            InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or
+                expires_at lies in the past.
+            NotPermitted: the login is neither owner nor reviewer.
         """
         return await self.caller.one(
-            "propose_change", SaveResult, {"verb": verb, "arguments": arguments, "id": id}
+            "issue_token",
+            ApiToken,
+            {
+                "org_id": org_id,
+                "user_id": user_id,
+                "name": name,
+                "expires_at": expires_at,
+                "for_person": for_person,
+            },
+        )
+
+    async def verify_token(
+        self,
+        token: str,
+    ) -> ApiToken | None:
+        """Find the tenant that a bearer token is bound to; None where it is unknown, revoked or expired.
+
+        Args:
+            token: The token as the client sent it.
+
+        Raises:
+            NotPermitted: the identity settings of this login do not count, so it cannot act for a tenant.
+        """
+        return await self.caller.first("verify_token", ApiToken, {"token": token})
+
+    async def revoke_token(
+        self,
+        token_id: UUID,
+    ) -> ApiToken:
+        """Revoke a bearer token at once; the row stays for list_tokens.
+
+        Args:
+            token_id: The id of the token, as list_tokens gives it.
+
+        Raises:
+            MemoryNotFound: no such token exists.
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await tenancy.revoke_token(self.caller, {"token_id": token_id})
+
+    async def list_tokens(
+        self,
+    ) -> list[ApiToken]:
+        """List the bearer tokens that were issued, oldest first, without their secrets.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await self.caller.all("list_tokens", ApiToken, {})
+
+    async def bind_role(
+        self,
+        role: str,
+        org_id: str = "",
+        user_id: str = "",
+    ) -> TenantRole:
+        """Bind a database login to a tenant, whatever it sets; with neither name the binding ends.
+
+        A bound login gets limits from the settings role_*: statement_timeout,
+        idle_in_transaction_session_timeout and temp_file_limit in this database, and a number of
+        connections. `unlimited` names those that the caller may not set; a superuser, or the role's
+        administrator, sets them.
+
+        Args:
+            role: The name of the login.
+            org_id: The organisation of the tenant; empty: none.
+            user_id: The user of the tenant; empty: the organisation as a whole.
+
+        Raises:
+            MemoryNotFound: the server has no such role.
+            InvalidArgument: the login owns the store, or a name cannot be taken.
+        """
+        return await self.caller.one(
+            "bind_role", TenantRole, {"role": role, "org_id": org_id, "user_id": user_id}
+        )
+
+    async def list_tenants(
+        self,
+    ) -> list[Tenant]:
+        """List the tenants with their memories and projects, and the tokens and logins bound to them.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await self.caller.all("list_tenants", Tenant, {})
+
+    async def adopt(
+        self,
+        org_id: str,
+        user_id: str = "",
+        dry_run: bool = False,
+        back: bool = False,
+    ) -> Adoption:
+        """Give all rows that belong to no tenant to one tenant, in one transaction.
+
+        For a store that gets its first tenant. Writers wait until it is done. With back the rows of the
+        tenant belong to no tenant any more, which is the way back to a store with one user.
+
+        Args:
+            org_id: The organisation of the tenant; empty: none.
+            user_id: The user of the tenant; empty: the organisation as a whole.
+            dry_run: Only report what it would do.
+            back: The other way: from the tenant to no tenant.
+
+        Raises:
+            InvalidArgument: no tenant is named, some of the names or contents are there already, or the way
+                back is asked for while a token or a login is bound to a tenant.
+        """
+        return await self.caller.one(
+            "adopt", Adoption, {"org_id": org_id, "user_id": user_id, "dry_run": dry_run, "back": back}
+        )
+
+    async def erase_subject(
+        self,
+        org_id: str,
+        user_id: str = "",
+        dry_run: bool = True,
+        by: str | None = None,
+    ) -> Erasure:
+        """Remove a user, or an organisation with its users, from every table and from the graph.
+
+        In Python the saves of the subject in the outbox of this machine are removed too. `counts` has the
+        number of rows by table. Where nothing was stored receipt_id is null.
+
+        Args:
+            org_id: The organisation to remove; empty: a user without an organisation.
+            user_id: The user to remove; empty: the organisation with all its users.
+            dry_run: True (the default): only count; false: remove.
+            by: The name of the person who erases; required unless dry_run.
+
+        Raises:
+            InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation
+                it belongs to.
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await tenancy.erase_subject(
+            self.caller, {"org_id": org_id, "user_id": user_id, "dry_run": dry_run, "by": by}
+        )
+
+    async def get_node(
+        self,
+        label: str,
+        key: str,
+        project_id: str | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+    ) -> Node:
+        """Read one memory whole: as it is, or as it was true or on record at a time.
+
+        A memory that was forgotten is found where no other has the name: its status is `archived`, and
+        archived_at says since when. agent_id says who wrote the state. With as_of or known_at the memory is
+        found by its present name, or by its id; valid_from and valid_to are what was set for that state,
+        memory_history has the effective period.
+
+        Args:
+            label: Such as Decision.
+            key: Id, name or title; a title exactly.
+            project_id: Where to look for the name; unset: everywhere.
+            as_of: As true at that time.
+            known_at: As recorded at that time.
+
+        Raises:
+            MemoryNotFound: no such memory is visible to the caller, or it was not true or known at that
+                time.
+            AmbiguousName: a name fits several memories; the message lists their ids.
+            InvalidArgument: an unknown label, or an empty key.
+        """
+        return await self.caller.one(
+            "get_node",
+            Node,
+            {"label": label, "key": key, "project_id": project_id, "as_of": as_of, "known_at": known_at},
         )
 
     async def retrieve_context(
@@ -1023,40 +1179,6 @@ class Verbs:
             Neighbours,
             Neighbour,
             {"label": label, "key": key, "hops": hops, "limit": limit, "project_id": project_id},
-        )
-
-    async def get_node(
-        self,
-        label: str,
-        key: str,
-        project_id: str | None = None,
-        as_of: datetime | None = None,
-        known_at: datetime | None = None,
-    ) -> Node:
-        """Read one memory whole: as it is, or as it was true or on record at a time.
-
-        A memory that was forgotten is found where no other has the name: its status is `archived`, and
-        archived_at says since when. agent_id says who wrote the state. With as_of or known_at the memory is
-        found by its present name, or by its id; valid_from and valid_to are what was set for that state,
-        memory_history has the effective period.
-
-        Args:
-            label: Such as Decision.
-            key: Id, name or title; a title exactly.
-            project_id: Where to look for the name; unset: everywhere.
-            as_of: As true at that time.
-            known_at: As recorded at that time.
-
-        Raises:
-            MemoryNotFound: no such memory is visible to the caller, or it was not true or known at that
-                time.
-            AmbiguousName: a name fits several memories; the message lists their ids.
-            InvalidArgument: an unknown label, or an empty key.
-        """
-        return await self.caller.one(
-            "get_node",
-            Node,
-            {"label": label, "key": key, "project_id": project_id, "as_of": as_of, "known_at": known_at},
         )
 
     async def memory_history(
@@ -1323,213 +1445,6 @@ class Verbs:
                 "turns": list(turns) or None,
                 "project_id": project_id,
             },
-        )
-
-    async def request_global_write_approval(
-        self,
-        content_preview: str,
-        asked: bool = False,
-    ) -> GovernanceToken:
-        """Request a token for one global write; the person sees the preview before the token is sent.
-
-        The token expires after ttl_seconds. Only this answer holds it; the store keeps its hash.
-
-        Args:
-            content_preview: All texts that would be written; for the person to approve, such as title and
-                rationale. The token is good for these texts alone; to forget or revert a memory it is
-                "Forget: " or "Revert: " and the title.
-            asked: The client has shown the preview to its person, who said yes. It counts from the owner
-                and trusted logins, which the server uses, and not from agents.
-
-        Raises:
-            InvalidArgument: the preview is empty or too long.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-        """
-        return await self.caller.one(
-            "request_global_write_approval",
-            GovernanceToken,
-            {"content_preview": content_preview, "asked": asked},
-        )
-
-    async def preview_global_write(
-        self,
-        arguments: Mapping[str, Any],
-    ) -> str:
-        """Return the texts of a global save, for a person to approve; empty where asking would not help.
-
-        That is where nothing in it is global, the project does not exist, or the write waits for a reviewer
-        in any case.
-
-        Args:
-            arguments: The arguments of the save, an object.
-        """
-        return await saves.preview_global_write(self.caller, {"arguments": arguments})
-
-    async def issue_token(
-        self,
-        org_id: str = "",
-        user_id: str = "",
-        name: str | None = None,
-        expires_at: datetime | None = None,
-        for_person: bool = False,
-    ) -> ApiToken:
-        """Issue a bearer token bound to a tenant; only this answer holds the token.
-
-        In a store with one user, a token without org_id and user_id acts for that user, and the store stays
-        one without tenants.
-
-        Args:
-            org_id: The organisation the token acts for; empty: none.
-            user_id: The user the token acts for; empty: the organisation as a whole.
-            name: A name for the token in list_tokens; unset: the names of the tenant.
-            expires_at: When the token ends; unset: never.
-            for_person: Whether a person signs in to the page with it and decides there; such a token admits
-                no agent.
-
-        Raises:
-            InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or
-                expires_at lies in the past.
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await self.caller.one(
-            "issue_token",
-            ApiToken,
-            {
-                "org_id": org_id,
-                "user_id": user_id,
-                "name": name,
-                "expires_at": expires_at,
-                "for_person": for_person,
-            },
-        )
-
-    async def verify_token(
-        self,
-        token: str,
-    ) -> ApiToken | None:
-        """Find the tenant that a bearer token is bound to; None where it is unknown, revoked or expired.
-
-        Args:
-            token: The token as the client sent it.
-
-        Raises:
-            NotPermitted: the identity settings of this login do not count, so it cannot act for a tenant.
-        """
-        return await self.caller.first("verify_token", ApiToken, {"token": token})
-
-    async def revoke_token(
-        self,
-        token_id: UUID,
-    ) -> ApiToken:
-        """Revoke a bearer token at once; the row stays for list_tokens.
-
-        Args:
-            token_id: The id of the token, as list_tokens gives it.
-
-        Raises:
-            MemoryNotFound: no such token exists.
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await tenancy.revoke_token(self.caller, {"token_id": token_id})
-
-    async def list_tokens(
-        self,
-    ) -> list[ApiToken]:
-        """List the bearer tokens that were issued, oldest first, without their secrets.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await self.caller.all("list_tokens", ApiToken, {})
-
-    async def bind_role(
-        self,
-        role: str,
-        org_id: str = "",
-        user_id: str = "",
-    ) -> TenantRole:
-        """Bind a database login to a tenant, whatever it sets; with neither name the binding ends.
-
-        A bound login gets limits from the settings role_*: statement_timeout,
-        idle_in_transaction_session_timeout and temp_file_limit in this database, and a number of
-        connections. `unlimited` names those that the caller may not set; a superuser, or the role's
-        administrator, sets them.
-
-        Args:
-            role: The name of the login.
-            org_id: The organisation of the tenant; empty: none.
-            user_id: The user of the tenant; empty: the organisation as a whole.
-
-        Raises:
-            MemoryNotFound: the server has no such role.
-            InvalidArgument: the login owns the store, or a name cannot be taken.
-        """
-        return await self.caller.one(
-            "bind_role", TenantRole, {"role": role, "org_id": org_id, "user_id": user_id}
-        )
-
-    async def list_tenants(
-        self,
-    ) -> list[Tenant]:
-        """List the tenants with their memories and projects, and the tokens and logins bound to them.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await self.caller.all("list_tenants", Tenant, {})
-
-    async def adopt(
-        self,
-        org_id: str,
-        user_id: str = "",
-        dry_run: bool = False,
-        back: bool = False,
-    ) -> Adoption:
-        """Give all rows that belong to no tenant to one tenant, in one transaction.
-
-        For a store that gets its first tenant. Writers wait until it is done. With back the rows of the
-        tenant belong to no tenant any more, which is the way back to a store with one user.
-
-        Args:
-            org_id: The organisation of the tenant; empty: none.
-            user_id: The user of the tenant; empty: the organisation as a whole.
-            dry_run: Only report what it would do.
-            back: The other way: from the tenant to no tenant.
-
-        Raises:
-            InvalidArgument: no tenant is named, some of the names or contents are there already, or the way
-                back is asked for while a token or a login is bound to a tenant.
-        """
-        return await self.caller.one(
-            "adopt", Adoption, {"org_id": org_id, "user_id": user_id, "dry_run": dry_run, "back": back}
-        )
-
-    async def erase_subject(
-        self,
-        org_id: str,
-        user_id: str = "",
-        dry_run: bool = True,
-        by: str | None = None,
-    ) -> Erasure:
-        """Remove a user, or an organisation with its users, from every table and from the graph.
-
-        In Python the saves of the subject in the outbox of this machine are removed too. `counts` has the
-        number of rows by table. Where nothing was stored receipt_id is null.
-
-        Args:
-            org_id: The organisation to remove; empty: a user without an organisation.
-            user_id: The user to remove; empty: the organisation with all its users.
-            dry_run: True (the default): only count; false: remove.
-            by: The name of the person who erases; required unless dry_run.
-
-        Raises:
-            InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation
-                it belongs to.
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await tenancy.erase_subject(
-            self.caller, {"org_id": org_id, "user_id": user_id, "dry_run": dry_run, "by": by}
         )
 
     async def put_items(
@@ -2080,38 +1995,6 @@ class Verbs:
         """
         return await self.caller.one("open_nodes", KnownGraph, {"names": list(names)})
 
-    async def activate_model(
-        self,
-        name: str,
-    ) -> None:
-        """Let search use this model from the next query on; memories without a vector of it are queued.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        await self.caller.rows("activate_model", {"name": name})
-
-    async def drop_model(
-        self,
-        name: str,
-    ) -> int:
-        """Delete a model that is not active and its vectors; how many.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer.
-        """
-        return await self.caller.value("drop_model", int, {"name": name})
-
-    async def embedding_status(
-        self,
-    ) -> list[EmbeddingModel]:
-        """The models of this store, their vectors, and how many texts wait for one.
-
-        With index_missing, a model has more vectors than vector_index_limit and no index yet: they are
-        compared one by one until a worker makes it.
-        """
-        return await self.caller.all("embedding_status", EmbeddingModel, {})
-
     async def get_sources(
         self,
         id: UUID,
@@ -2492,6 +2375,187 @@ class Verbs:
             {"id": id, "with_id": with_id, "by": by, "holds": holds, "reason": reason},
         )
 
+    async def edit_memory(
+        self,
+        id: UUID,
+        version: int,
+        properties: Mapping[str, Any],
+        by: str,
+        title: str | None = None,
+        period: Mapping[str, Any] | None = None,
+    ) -> EditedMemory:
+        """Correct a live memory in place, as a person: a new version with the person's trust.
+
+        The earlier version stays in its history. A text of its kind stays a text and a list of texts a
+        list; a memory that is named keeps its name.
+
+        Args:
+            id: The id of the memory.
+            version: The version that the person was shown; another one since is refused.
+            properties: The properties that change, an object; the others stay, and null removes one that
+                its kind does not require.
+            by: The name of the person who decides.
+            title: The title, of a memory whose title is not a property, such as a decision; unset: as it
+                is.
+            period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is
+                missing is open.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
+            MemoryNotFound: no such memory is visible to the caller.
+            InvalidArgument: it has changed since it was shown, it is not live, a property is unknown or has
+                another form, or the same content is live under another id.
+            RelationNotAllowed: the memory is a card.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "edit_memory",
+            EditedMemory,
+            {
+                "id": id,
+                "version": version,
+                "properties": properties,
+                "by": by,
+                "title": title,
+                "period": period,
+            },
+        )
+
+    async def get_save_status(
+        self,
+        project_id: str | None = None,
+        session_id: str | None = None,
+        save_id: UUID | None = None,
+    ) -> SaveStatus:
+        """List the open saves of a project or of all, oldest first, or return the outcome of one save.
+
+        A save that a later one with the same arguments made good is no longer open.
+
+        In Python the saves in the outbox of this machine count too; while the database is away the answer
+        lists those alone.
+
+        Args:
+            project_id: Project name; unset: of every project. A save_id is found in any.
+            session_id: Only saves of this session; unset: of all sessions.
+            save_id: Only this save; `not_started` where it is unknown.
+
+        Raises:
+            InvalidArgument: the project_id is empty, holds a control character or is too long.
+            MemoryNotFound: no such project or session exists; the message names those that are near.
+            DatabaseUnavailable: the database does not answer and the outbox is empty.
+        """
+        return await saves.get_save_status(
+            self.caller, {"project_id": project_id, "session_id": session_id, "save_id": save_id}
+        )
+
+    async def retry_save(
+        self,
+        save_id: UUID,
+        governance_token: str | None = None,
+        project_id: str | None = None,
+    ) -> SaveResult:
+        """Make an open save again, with the arguments it had and in the name of the caller who asked first.
+
+        Its trust is the lower one of that caller and the present one: what a person decided waits for a
+        review.
+
+        A save that was made, or dropped by a reviewer, is not repeated: the answer is its result.
+
+        Args:
+            save_id: The save to make again; a batch is not retried as a whole, its parts are.
+            governance_token: Approval for scope global; a token of request_global_write_approval.
+            project_id: The project to save it into instead, where an agent misspelt it.
+
+        Raises:
+            MemoryNotFound: the caller's tenant has no such save, or it is a batch; or no such project
+                exists.
+            InvalidArgument: the arguments on record cannot be read.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "retry_save",
+            SaveResult,
+            {"save_id": save_id, "governance_token": governance_token, "project_id": project_id},
+        )
+
+    async def list_reviews(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 100,
+    ) -> list[Review]:
+        """List the saves and changes under review, each beside the memory it resembles or changes.
+
+        The oldest come first. Where a later decision supersedes the one that a save resembled, the later
+        one is the candidate.
+
+        `score` is the Jaccard similarity of the two titles, 0 to 1.
+
+        Args:
+            project_id: Only those of this project; unset: of all that the caller sees.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all("list_reviews", Review, {"project_id": project_id, "limit": limit})
+
+    async def get_review(
+        self,
+        save_id: UUID,
+    ) -> ReviewDetail:
+        """Read one save that waits for a person, or is decided, beside the memory it concerns.
+
+        The candidate is the memory that is current in the line of the one that the save resembled. A
+        decided save has resolved_by and no arguments.
+
+        Args:
+            save_id: The id of the save.
+
+        Raises:
+            MemoryNotFound: no such save is on record for the caller.
+        """
+        return await self.caller.one("get_review", ReviewDetail, {"save_id": save_id})
+
+    async def resolve_review(
+        self,
+        save_id: UUID,
+        outcome: ReviewOutcome,
+        by: str,
+        candidate_id: UUID | None = None,
+    ) -> SaveResult:
+        """Decide a save under review: store it as new, let it supersede its candidate, or drop it.
+
+        What is stored has the name and the trust of the caller who asked for it, not those of the person.
+
+        Any open save can be dropped, also one that is not under review. A decision that was made on another
+        candidate than the present one is refused.
+
+        For a person, not for an agent: the login must own the schema or be a member of pgmem_reviewer.
+
+        Args:
+            save_id: The save under review, as list_reviews gives it.
+            outcome: new (store it beside the candidate), supersede (replace the candidate) or drop (store
+                nothing).
+            by: The name of the person who decides.
+            candidate_id: The candidate that the person was shown; unset: the one of the refusal, for
+                supersede.
+
+        Raises:
+            MemoryNotFound: no such save is under review.
+            InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it
+                was shown.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await self.caller.one(
+            "resolve_review",
+            SaveResult,
+            {"save_id": save_id, "outcome": outcome, "by": by, "candidate_id": candidate_id},
+        )
+
     async def reflect(
         self,
     ) -> Reflection:
@@ -2828,23 +2892,6 @@ class Verbs:
         """
         return await self.caller.one("count_waiting", Waiting, {"project_id": project_id})
 
-    async def get_review(
-        self,
-        save_id: UUID,
-    ) -> ReviewDetail:
-        """Read one save that waits for a person, or is decided, beside the memory it concerns.
-
-        The candidate is the memory that is current in the line of the one that the save resembled. A
-        decided save has resolved_by and no arguments.
-
-        Args:
-            save_id: The id of the save.
-
-        Raises:
-            MemoryNotFound: no such save is on record for the caller.
-        """
-        return await self.caller.one("get_review", ReviewDetail, {"save_id": save_id})
-
     async def list_approvals(
         self,
         limit: RowLimit = 50,
@@ -2912,53 +2959,6 @@ class Verbs:
             "list_activity",
             Activity,
             {"project_id": project_id, "session_id": session_id, "since": since, "limit": limit},
-        )
-
-    async def edit_memory(
-        self,
-        id: UUID,
-        version: int,
-        properties: Mapping[str, Any],
-        by: str,
-        title: str | None = None,
-        period: Mapping[str, Any] | None = None,
-    ) -> EditedMemory:
-        """Correct a live memory in place, as a person: a new version with the person's trust.
-
-        The earlier version stays in its history. A text of its kind stays a text and a list of texts a
-        list; a memory that is named keeps its name.
-
-        Args:
-            id: The id of the memory.
-            version: The version that the person was shown; another one since is refused.
-            properties: The properties that change, an object; the others stay, and null removes one that
-                its kind does not require.
-            by: The name of the person who decides.
-            title: The title, of a memory whose title is not a property, such as a decision; unset: as it
-                is.
-            period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is
-                missing is open.
-
-        Raises:
-            NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
-            MemoryNotFound: no such memory is visible to the caller.
-            InvalidArgument: it has changed since it was shown, it is not live, a property is unknown or has
-                another form, or the same content is live under another id.
-            RelationNotAllowed: the memory is a card.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-        """
-        return await self.caller.one(
-            "edit_memory",
-            EditedMemory,
-            {
-                "id": id,
-                "version": version,
-                "properties": properties,
-                "by": by,
-                "title": title,
-                "period": period,
-            },
         )
 
     async def list_skills(
@@ -3206,6 +3206,39 @@ class Verbs:
             },
         )
 
+    async def refresh_from_run(
+        self,
+        report: Mapping[str, Any],
+        project_id: str,
+        dry_run: bool = False,
+        share: Sharing | None = None,
+    ) -> CardRefresh:
+        """Bring the cards of a project to a report of its repository, as `pgmem.cards.scan` makes one.
+
+        `counts` says how many cards were inserted, updated, unchanged, reactivated, contradicted, left to a
+        decision, over capacity, stale or historical, and how many links were made and removed. With
+        dry_run, `cards` holds what the report gives and nothing is written.
+
+        What an agent reports, over MCP or as a bound login, becomes drafts for a person to approve or
+        reject. It changes no other card, file or link, whatever the report claims.
+
+        Args:
+            report: An object with modules, and optionally tests, files, fingerprint, commit, complete and
+                skipped; docs/how-to/keep-engineering-cards.md shows one.
+            project_id: Project name.
+            dry_run: Only report what it would do.
+            share: Whose it is: private or org; unset: private where there is a user.
+
+        Raises:
+            ContractError: the report cannot be read (the message describes one); no such project.
+            CapacityReached: the project is full and `cards_over_capacity` is `reject`; nothing was written.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await cards.refresh_from_run(
+            self.caller, {"report": report, "project_id": project_id, "dry_run": dry_run, "share": share}
+        )
+
     async def declare_intent(
         self,
         paths: Sequence[str],
@@ -3345,39 +3378,6 @@ class Verbs:
         }  # fmt: skip
         return await cards.manage_engineering_memory(self.caller, params)
 
-    async def refresh_from_run(
-        self,
-        report: Mapping[str, Any],
-        project_id: str,
-        dry_run: bool = False,
-        share: Sharing | None = None,
-    ) -> CardRefresh:
-        """Bring the cards of a project to a report of its repository, as `pgmem.cards.scan` makes one.
-
-        `counts` says how many cards were inserted, updated, unchanged, reactivated, contradicted, left to a
-        decision, over capacity, stale or historical, and how many links were made and removed. With
-        dry_run, `cards` holds what the report gives and nothing is written.
-
-        What an agent reports, over MCP or as a bound login, becomes drafts for a person to approve or
-        reject. It changes no other card, file or link, whatever the report claims.
-
-        Args:
-            report: An object with modules, and optionally tests, files, fingerprint, commit, complete and
-                skipped; docs/how-to/keep-engineering-cards.md shows one.
-            project_id: Project name.
-            dry_run: Only report what it would do.
-            share: Whose it is: private or org; unset: private where there is a user.
-
-        Raises:
-            ContractError: the report cannot be read (the message describes one); no such project.
-            CapacityReached: the project is full and `cards_over_capacity` is `reject`; nothing was written.
-            IdentityRequired: the store has tenants and the caller has no identity.
-            WrongIsolation: the transaction is not READ COMMITTED.
-        """
-        return await cards.refresh_from_run(
-            self.caller, {"report": report, "project_id": project_id, "dry_run": dry_run, "share": share}
-        )
-
     async def approve_card(
         self,
         card_id: UUID,
@@ -3509,6 +3509,60 @@ class Verbs:
             "settle_branches", SettledBranches, {"project_id": project_id, "settled": list(settled) or None}
         )
 
+    async def what_changes(
+        self,
+        project_id: str,
+        paths: Sequence[str],
+        limit: int = 10,
+    ) -> LikelyChanges:
+        """Rank the files that usually change together with some files, and the tests among them.
+
+        `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes
+        it too) and the files that make it relevant, with the number of commits that they share. `tests` are
+        the likeliest five tests. `added` names a folder in which most changes add a file, such as one for
+        notes of changes. Files of the question are left out.
+
+        Args:
+            project_id: Project name.
+            paths: Paths in the repository, 1 to 50; a new file is judged by its folder.
+            limit: How many at most, 1 to 100; default 10.
+
+        Raises:
+            ContractError: a path outside the repository, or no such project.
+            InvalidArgument: limit is out of range.
+        """
+        return await cards.what_changes(
+            self.caller, {"project_id": project_id, "paths": list(paths), "limit": limit}
+        )
+
+    async def which_files(
+        self,
+        project_id: str,
+        text: str,
+        limit: int = 10,
+        clear: bool = False,
+    ) -> FoundFiles:
+        """Find the files that a text, such as an issue or a task, is about.
+
+        Each file has a score, which orders the files of one answer, and the signs that found it: named (the
+        text names it), words (it uses the words of the text), path (its path holds them), cards and work
+        (cards about it, or earlier changes of it, have its name), together (it changes with another that
+        was found).
+
+        Args:
+            project_id: Project name.
+            text: The issue, the ticket or the task.
+            limit: How many at most, 1 to 100; default 10.
+            clear: None, unless one is found clearly and the text names none itself; default false.
+
+        Raises:
+            InvalidArgument: the text is empty, or limit is out of range.
+            ContractError: no such project.
+        """
+        return await cards.which_files(
+            self.caller, {"project_id": project_id, "text": text, "limit": limit, "clear": clear}
+        )
+
     async def begin_extraction(
         self,
         session_id: str | None = None,
@@ -3587,60 +3641,6 @@ class Verbs:
         """
         return await self.caller.one(
             "spend_extraction_tokens", ExtractionBudget, {"tokens": tokens, "reserved": reserved, "day": day}
-        )
-
-    async def what_changes(
-        self,
-        project_id: str,
-        paths: Sequence[str],
-        limit: int = 10,
-    ) -> LikelyChanges:
-        """Rank the files that usually change together with some files, and the tests among them.
-
-        `files` are the likeliest, at most limit, each with a score (the chance that the next commit changes
-        it too) and the files that make it relevant, with the number of commits that they share. `tests` are
-        the likeliest five tests. `added` names a folder in which most changes add a file, such as one for
-        notes of changes. Files of the question are left out.
-
-        Args:
-            project_id: Project name.
-            paths: Paths in the repository, 1 to 50; a new file is judged by its folder.
-            limit: How many at most, 1 to 100; default 10.
-
-        Raises:
-            ContractError: a path outside the repository, or no such project.
-            InvalidArgument: limit is out of range.
-        """
-        return await cards.what_changes(
-            self.caller, {"project_id": project_id, "paths": list(paths), "limit": limit}
-        )
-
-    async def which_files(
-        self,
-        project_id: str,
-        text: str,
-        limit: int = 10,
-        clear: bool = False,
-    ) -> FoundFiles:
-        """Find the files that a text, such as an issue or a task, is about.
-
-        Each file has a score, which orders the files of one answer, and the signs that found it: named (the
-        text names it), words (it uses the words of the text), path (its path holds them), cards and work
-        (cards about it, or earlier changes of it, have its name), together (it changes with another that
-        was found).
-
-        Args:
-            project_id: Project name.
-            text: The issue, the ticket or the task.
-            limit: How many at most, 1 to 100; default 10.
-            clear: None, unless one is found clearly and the text names none itself; default false.
-
-        Raises:
-            InvalidArgument: the text is empty, or limit is out of range.
-            ContractError: no such project.
-        """
-        return await cards.which_files(
-            self.caller, {"project_id": project_id, "text": text, "limit": limit, "clear": clear}
         )
 
     async def changes(

@@ -40,7 +40,7 @@ EXTENSIONS = ("vector", "age")
 _SQL = history.folder("sql")
 
 # Views and what locks a table are replaced only where their text changed: a policy waits for every open reader.
-_VIEWS = ("07-visible", "90-views")
+_VIEWS = ("09-visible", "90-views")
 _LOCKING = ("95-triggers", "96-policies")
 
 

@@ -5,7 +5,7 @@
 -- its project (scope_lexemes): one look-up in the index finds the words of a query within a tenant. A vector is made of
 -- the same text, with the label before it (embedding_text).
 --
--- Functions that return one row as a table (searched_text, text_length; in 02-words ranked_tokens, token_signature,
+-- Functions that return one row as a table (searched_text, text_length; in 01-words ranked_tokens, token_signature,
 -- title_entries) do so because a set-returning function is merged into the statement that uses it.
 --
 -- Locks: none.
@@ -176,3 +176,20 @@ begin atomic
     0.974662, 0.975676, 0.976612, 0.977479, 0.978284, 0.979033, 0.979732, 0.980386, 0.980999]::float8[]);
 end;
 comment on function pgmem.occurrences is 'How often a text holds a word that it holds, up to 32.';
+
+
+create or replace function pgmem.cited(p_props jsonb) returns table (
+  target text,
+  quote text,
+  place bigint
+)
+language sql immutable parallel safe
+begin atomic
+  select p_props ->> 'turn', p_props ->> 'quote', 0::bigint where p_props ? 'turn'
+  union all
+  select c.target, null, c.place
+  from jsonb_array_elements_text(case jsonb_typeof(p_props -> 'citation')
+    when 'array' then p_props -> 'citation' when 'string' then jsonb_build_array(p_props -> 'citation')
+    else '[]' end) with ordinality as c(target, place);
+end;
+comment on function pgmem.cited is 'The sources that a memory names: its turn, then its citation in order.';

@@ -1,7 +1,7 @@
 -- Files by files, and files by a text
 --
 -- Two questions about the files of a project, answered from its cards. what_changes: who changes these files, which
--- others does he change too? The scores that a scan has stored with each file (71-card-report) are joined: the chance
+-- others does he change too? The scores that a scan has stored with each file (73-card-report) are joined: the chance
 -- that at least one of the files brings the other along. which_files: which files is this text about? Several signs are
 -- brought to one scale and added: files that the text names, the words of files and of their paths by their rarity, what
 -- cards and earlier work say in such words, and what changes with the files found so far.

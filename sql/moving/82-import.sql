@@ -4,8 +4,8 @@
 -- present (its id exists), or merged (its name or content exists). So an import that was interrupted between two
 -- batches is run again from the beginning, and a second import of the same file changes nothing. Times, history and
 -- trust are written as the file has them, so the verb is for the owner and reviewers. Names and what follows from texts
--- (hash, words, lexemes) are composed as this release does (09-derived), whichever release wrote the file, and records
--- of a release without periods get them by the rules that saves follow (05-truth).
+-- (hash, words, lexemes) are composed as this release does (06-derived), whichever release wrote the file, and records
+-- of a release without periods get them by the rules that saves follow (07-truth).
 --
 -- A batch is taken in kinds: vocabulary, projects, focus areas, nodes, edges, the rest. An error names the line.
 --

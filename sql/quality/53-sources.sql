@@ -1,6 +1,6 @@
 -- Sources: what a memory rests on
 --
--- The turn that an extraction proved it by (quote and turn, 75-extraction-proof), the evidence of a card, and what its
+-- The turn that an extraction proved it by (quote and turn, 78-extraction-proof), the evidence of a card, and what its
 -- property citation lists: a turn or another memory by id, a URL, a file (path, path:3-9, path@commit), a ticket.
 --
 -- FRESH, what it rests on still says the same; STALE, it has changed; GONE, it is no more; UNCHECKABLE, it cannot be
@@ -31,23 +31,6 @@ begin atomic
   select case when p_target ~* '^https?://' then 'url' when p_target ~ '^[A-Za-z]*[-#][0-9]+$' then 'ticket' else 'file' end;
 end;
 comment on function pgmem.source_kind is 'What a source other than an id is: url, ticket or file.';
-
-
-create or replace function pgmem.cited(p_props jsonb) returns table (
-  target text,
-  quote text,
-  place bigint
-)
-language sql immutable parallel safe
-begin atomic
-  select p_props ->> 'turn', p_props ->> 'quote', 0::bigint where p_props ? 'turn'
-  union all
-  select c.target, null, c.place
-  from jsonb_array_elements_text(case jsonb_typeof(p_props -> 'citation')
-    when 'array' then p_props -> 'citation' when 'string' then jsonb_build_array(p_props -> 'citation')
-    else '[]' end) with ordinality as c(target, place);
-end;
-comment on function pgmem.cited is 'The sources that a memory names: its turn, then its citation in order.';
 
 
 create or replace function pgmem.sources_of(p_node pgmem.node, p_tenants text[]) returns setof pgmem.source_answer

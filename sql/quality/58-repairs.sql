@@ -1,10 +1,19 @@
--- Repairs: one memory takes the place of another
+-- Repairs: one memory takes the place of another, or of itself corrected
 --
--- A person decides on a repair, so these verbs are for the owner and reviewers. Both memories must be live, different,
+-- A person decides on a repair, so these verbs are for the owner and reviewers. Of two memories both must be live, different,
 -- and the caller's own; a private memory cannot replace a shared one, because the others would lose it. The one
 -- that goes keeps its history; its relation (SUPERSEDES or MERGES_INTO) records who decided, and revert brings it back.
 --
--- Locks: the scopes of both memories, sorted, before the read that the decision rests on (repair_pair).
+-- Locks: the scopes of both memories, sorted, before the read that the decision rests on (repair_pair);
+-- that of a memory that is edited, then its row.
+
+
+create or replace function pgmem.derived_trust(p_own float8, p_sources bigint[]) returns float8
+language sql stable set search_path = pgmem, pg_temp as $$
+  select least(p_own, (select min(n.trust_level) from pgmem.visible_node n where n.seq = any (p_sources)));
+$$;
+comment on function pgmem.derived_trust is
+  'The trust of a derived memory: the least of its writer''s and its sources'', so that deriving adds none.';
 
 
 create or replace function pgmem.repair_pair(
@@ -293,4 +302,130 @@ MemoryNotFound: one of the two is not visible here.
 InvalidArgument: no open conflict joins them, holds is neither of them, or the reason is missing.
 $$;
 select pgmem.declare_verb('settle_conflict', p_rights => 'reviewer', p_effect => 'write', p_answer => 'TitledMemory',
+  p_reach => 'caller');
+
+
+-- Only what the memory has, in the form it has: a text stays a text, a list of texts a list of texts.
+create or replace function pgmem.edited_properties(p_node pgmem.node, p_properties jsonb) returns jsonb
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_wrong text;
+begin
+  if jsonb_typeof(p_properties) is distinct from 'object' then
+    raise exception using errcode = 'PM001', message = 'properties must be an object; send {"rationale": "…"}.';
+  end if;
+  -- What its kind defines keeps its form; what somebody added is free.
+  select e.name into v_wrong from jsonb_each(p_properties) as e(name, value)
+  left join pgmem.field f on f.label = p_node.label and f.name = e.name
+  where case when f.name is not null and f.kept <> 'property' and f.kept <> 'key' then true
+    when e.value = 'null' then coalesce(f.required, false)
+    when f.name is not null and not p_node.props ? e.name
+      then f.type in ('text', 'title', 'key', 'date', 'time') and jsonb_typeof(e.value) <> 'string'
+        or f.type = 'texts' and jsonb_typeof(e.value) <> 'array'
+    else f.name is not null and jsonb_typeof(e.value) is distinct from jsonb_typeof(p_node.props -> e.name) end limit 1;
+  if v_wrong is not null then
+    raise exception using errcode = 'PM001', message = format('%s of this %s cannot be edited so; edit its texts: %s.',
+      quote_literal(left(v_wrong, 80)), p_node.label,
+      (select string_agg(name, ', ' order by name) from jsonb_each(p_node.props) as e(name, value)
+       where jsonb_typeof(e.value) in ('string', 'array')));
+  end if;
+  return (
+    select coalesce(jsonb_object_agg(e.name, e.value), '{}') from (
+      select e.name, case
+        when f.type = 'texts' and e.value <> 'null' then pgmem.clean_texts(e.value, e.name)
+        when f.type in ('text', 'title', 'key') and e.value <> 'null'
+          then to_jsonb(pgmem.clean_text(e.value #>> '{}', e.name, true))
+        else pgmem.clean_properties(jsonb_build_object(e.name, e.value)) -> e.name end
+      from jsonb_each(pgmem.require_length(p_properties)) as e(name, value)
+      left join pgmem.field f on f.label = p_node.label and f.name = e.name) as e(name, value)
+    where e.value is not null);
+end;
+$$;
+comment on function pgmem.edited_properties is
+  'The properties of an edit, cleaned; an error names one that the memory has not, or has in another form.';
+
+
+select pgmem.declare_answer('edited_memory', $$
+A memory after a person has corrected it.
+
+like titled_memory
+version integer
+$$);
+
+create or replace function pgmem.edit_memory(
+  p_id uuid,
+  p_version integer,
+  p_properties jsonb,
+  p_by text,
+  p_title text default null,
+  p_period jsonb default null
+) returns pgmem.edited_memory
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
+  v_by     text;
+  v_node   pgmem.node;
+  v_label  pgmem.label;
+begin
+  perform pgmem.require_reviewer('edit_memory');
+  v_by := pgmem.require_key(p_by, 'by');
+  v_node := pgmem.require_memory(p_id);
+  perform pgmem.require_forgettable(v_node, v_caller);
+  v_node := pgmem.locked(v_node);
+  if v_node.version is distinct from p_version then
+    raise exception using errcode = 'PM001', message = format(
+      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
+      v_node.version);
+  elsif not pgmem.is_live_status(v_node.status) then
+    raise exception using errcode = 'PM001',
+      message = format('The memory is %s; only a live one is edited. revert brings it back.', v_node.status);
+  end if;
+  v_label := pgmem.require_label(v_node.label);
+  v_node.props := jsonb_strip_nulls(v_node.props || pgmem.edited_properties(v_node, p_properties));
+  if p_period is not null then
+    v_node.valid_from := pgmem.argument_time(p_period, 'valid_from');
+    v_node.valid_to := pgmem.argument_time(p_period, 'valid_to');
+    perform pgmem.require_period(v_node.valid_from, v_node.valid_to);
+  end if;
+  if v_node.key is not null and (v_node.props ->> v_label.key_field is distinct from v_node.key
+                                 or coalesce(v_title, v_node.title) <> v_node.title) then
+    raise exception using errcode = 'PM001',
+      message = format('A %s keeps its name; save another one under the new name.', v_node.label);
+  elsif v_node.key is null then
+    v_node.title := coalesce(pgmem.excerpt(v_node.props ->> v_label.title_field), v_title, v_node.title);
+  end if;
+  v_node.content_hash := coalesce(pgmem.memory_hash(v_node.label, v_node.title, v_node.props), v_node.content_hash);
+  if v_node.content_hash is not null then
+    perform pgmem.require_no_twin(v_node);
+  end if;
+  v_node.source := v_caller.source;
+  v_node.trust_level := v_caller.trust_level;
+  v_node.agent_id := v_by;
+  v_node := pgmem.update_node(v_node);
+  perform pgmem.store_embedding(v_node, null);
+  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
+end;
+$$;
+comment on function pgmem.edit_memory is $$
+Correct a live memory in place, as a person: a new version with the person's trust.
+
+The earlier version stays in its history. A text of its kind stays a text and a list of texts a list; a memory that is
+named keeps its name.
+
+id: The id of the memory.
+version: The version that the person was shown; another one since is refused.
+properties: The properties that change, an object; the others stay, and null removes one that its kind does not require.
+title: The title, of a memory whose title is not a property, such as a decision; unset: as it is.
+period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.
+
+NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
+MemoryNotFound: no such memory is visible to the caller.
+InvalidArgument: it has changed since it was shown, it is not live, a property is unknown or has another form, or the
+  same content is live under another id.
+RelationNotAllowed: the memory is a card.
+IdentityRequired: the store has tenants and the caller has no identity.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('edit_memory', p_rights => 'reviewer', p_effect => 'write', p_answer => 'EditedMemory',
   p_reach => 'caller');

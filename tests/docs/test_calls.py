@@ -1,4 +1,4 @@
-"""How many files one reads from the method of a verb to its tables."""
+"""What one reads of a verb: the files from its method to its tables, and the chapters in their order."""
 
 from __future__ import annotations
 
@@ -18,6 +18,14 @@ LONGER = {
     *("record_candidate", "refresh_from_run", "route_analysis"),
 }
 """The verbs that take five files; every other verb takes at most four."""
+
+AHEAD = {
+    *("add_state update_node", "adopt adopt_cards", "enable_graph give_to_owner", "export_header changes"),
+    *("init_schema enable_graph", "project_cards vertex_properties", "renew rebuild_graph"),
+    *("run_save approved_texts", "run_save check_token", "run_save spend_token", "run_save store"),
+    *("sources_of quote_place", "store steers"),
+}
+"""The functions that call one of a later chapter."""
 
 
 @cache
@@ -78,3 +86,13 @@ def files(verb: str) -> list[str]:
 
 def test_at_most_four_files_lead_from_a_method_to_its_table() -> None:
     assert {verb for verb in VERBS if len(files(verb)) > 4} == LONGER
+
+
+def test_a_function_calls_what_an_earlier_chapter_or_its_own_defines() -> None:
+    found = {
+        f"{name} {called}"
+        for name, (chapter, text) in bodies().items()
+        for called in re.findall(r"pgmem\.(\w+)\(", text)
+        if called in bodies() and bodies()[called][0] > chapter
+    }
+    assert found == AHEAD

@@ -81,7 +81,7 @@ def test_an_upgrade_that_replaces_everything_changes_nothing_but_the_functions(e
 def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folder: Path) -> None:
     schema.upgrade(empty)
     works(empty)
-    view = sql_folder / "base/07-visible.sql"
+    view = sql_folder / "base/09-visible.sql"
     view.write_text(
         view.read_text(encoding="utf-8").replace("select e.*", "select e.*, 1 as one", 1), encoding="utf-8"
     )
@@ -93,7 +93,7 @@ def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folde
 
 
 def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    (sql_folder / "saving/20-saving.sql").write_text(
+    (sql_folder / "saving/24-saving.sql").write_text(
         "create function pgmem.saved() returns nonsense", encoding="utf-8"
     )
     with pytest.raises(Exception, match="no language specified"):
@@ -114,7 +114,7 @@ def test_a_broken_upgrade_leaves_the_store_as_it_was(empty: str, sql_folder: Pat
     schema.upgrade(empty)
     works(empty)
     before = schema_of(empty)
-    saved = sql_folder / "saving/20-saving.sql"
+    saved = sql_folder / "saving/24-saving.sql"
     whole = saved.read_text(encoding="utf-8")
     saved.write_text("select 1 / 0;", encoding="utf-8")
     with pytest.raises(Exception, match="division by zero"):

@@ -134,7 +134,7 @@ def test_a_field_is_added_by_one_line(empty: str, sql_folder: Path, catalog: Mod
     with psycopg.connect(empty, autocommit=True) as connection:
         connection.execute("select pgmem.save_session('begin', 'ferry')")
         connection.execute("select pgmem.save_pattern('Fog', '{Sound the horn}', 'ferry')")
-    chapter = sql_folder / "saving" / "23-save-pattern.sql"
+    chapter = sql_folder / "saving" / "28-plain-kinds.sql"
     line = "    pgmem.field('exclusions', 'texts', 'When it does not apply.', p_option => 'exclusion'),\n"
     text = chapter.read_text(encoding="utf-8")
     assert line in text

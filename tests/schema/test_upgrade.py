@@ -54,14 +54,18 @@ def has_what_was_saved(dsn: str) -> None:
 
 CHANGES = (
     (
-        "saving/22-save-decision.sql",
+        "saving/29-save-decision.sql",
         "    pgmem.field('owner'",
         "    pgmem.field('tags', 'texts', 'Its words.'),\n    pgmem.field('owner'",
     ),
-    ("saving/28-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
-    ("saving/28-remember.sql", "v_caller), p_valid_from, p_valid_to)", "v_caller), p_valid_from, null)"),
-    ("reading/34-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
-    ("base/02-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
+    ("saving/33-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
+    (
+        "saving/33-remember.sql",
+        "    p_label, p_properties, p_valid_from, p_valid_to,",
+        "    p_label, p_properties, p_valid_from, null,",
+    ),
+    ("reading/43-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
+    ("base/01-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
 )
 
 
@@ -190,7 +194,7 @@ def test_a_verb_of_an_installed_store_gains_loses_and_changes_an_argument(
 
 def test_a_function_that_was_removed_is_dropped(empty: str, sql_folder: Path) -> None:
     schema.upgrade(empty)
-    chapter = sql_folder / "quality/61-routing.sql"
+    chapter = sql_folder / "quality/62-routing.sql"
     chapter.write_text(
         chapter.read_text(encoding="utf-8").replace("route_analysis", "routed"), encoding="utf-8"
     )
@@ -205,7 +209,7 @@ def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
 ) -> None:
     schema.upgrade(empty)
     before = functions(empty)
-    chapter = sql_folder / "reading/35-time-travel.sql"
+    chapter = sql_folder / "reading/40-time-travel.sql"
     text = chapter.read_text(encoding="utf-8")
     head = "create or replace function pgmem.get_node(\n  p_label text,"
     assert head in text
@@ -247,12 +251,12 @@ def test_a_failed_upgrade_names_the_chapter_and_the_line_and_changes_nothing(
 ) -> None:
     schema.upgrade(empty)
     before = schema_of(empty)
-    chapter = sql_folder / "reading/34-neighbours.sql"
+    chapter = sql_folder / "reading/43-neighbours.sql"
     text = chapter.read_text(encoding="utf-8")
     chapter.write_text(text + "\nselect nothing from nowhere;\n", encoding="utf-8")
     with pytest.raises(Exception, match="nowhere") as caught:
         schema.upgrade(empty)
-    assert caught.value.__notes__ == [f"in sql/reading/34-neighbours.sql, line {text.count(chr(10)) + 2}"]
+    assert caught.value.__notes__ == [f"in sql/reading/43-neighbours.sql, line {text.count(chr(10)) + 2}"]
     assert schema_of(empty) == before
 
 

@@ -1,0 +1,229 @@
+-- Reflection: insights and their review
+--
+-- reflect runs the detectors of 60-detectors and stores what is new as pending insights. Its title is the key of an
+-- insight, so what was proposed once is not proposed again, whatever became of it. A person judges: an approved insight
+-- becomes a memory, joined to those it was seen in and found by search; a dismissed one does not come back. What an
+-- insight is trusted with is derived from the memories it was seen in.
+--
+-- Locks: the scope of the caller's insights, so that two reflections take turns; then the node.
+
+
+select pgmem.declare_answer('proposed_insight', $$
+An insight that a reflection proposes.
+
+title text, detector text, confidence float8
+$$);
+
+select pgmem.declare_answer('reflection_answer', $$
+The insights that a reflection created, and the number that is pending.
+
+class Reflection
+created integer, pending bigint, insights proposed_insight[], next_step text
+$$);
+
+create or replace function pgmem.reflect() returns pgmem.reflection_answer
+language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
+declare
+  v_answer  pgmem.reflection_answer;
+  v_caller  pgmem.caller := pgmem.require_writer();
+  v_node    pgmem.node := pgmem.new_node('Insight', v_caller);
+  v_found   record;
+begin
+  v_node.scope_key := pgmem.scope_key(v_node.tenant, null, 'Insight');
+  perform pgmem.lock_scope(v_node.scope_key);
+  v_answer.insights := '[]';
+  for v_found in
+    select f.detector, f.title, f.summary, f.confidence, f.sources,
+           case when length(f.title) > 200 then left(f.title, 160) || ' ' || md5(f.title) else f.title end as key
+    from (
+      select 'cross_project_solution' as detector, d.* from pgmem.detect_cross_project_solution() d
+      union all select 'shared_technology', d.* from pgmem.detect_shared_technology() d
+      union all select 'training_opportunity', d.* from pgmem.detect_training_opportunity() d
+      union all select 'technique_transfer', d.* from pgmem.detect_technique_transfer() d
+      union all select 'concept_clustering', d.* from pgmem.detect_concept_clustering() d
+      union all select 'named_wrong', d.* from pgmem.detect_named_wrong() d
+      union all select 'never_used', d.* from pgmem.detect_never_used() d
+      union all select 'doubles', d.* from pgmem.detect_doubles() d
+      union all select 'source_gone', d.* from pgmem.detect_source_gone() d
+      union all select 'oversize', d.* from pgmem.detect_oversize() d
+      union all select 'no_source', d.* from pgmem.detect_no_source() d
+      union all select 'hub_stubs', d.* from pgmem.detect_hub_stubs() d
+      union all select 'tag_without_edge', d.* from pgmem.detect_tag_without_edge() d) f
+    order by f.confidence desc, f.detector, f.title
+  loop
+    if exists (select from pgmem.visible_node n where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant
+               and n.key = v_found.key and pgmem.folded(n.key) = pgmem.folded(v_found.key)) then
+      continue;
+    end if;
+    v_node.id := gen_random_uuid();
+    v_node.key := v_found.key;
+    v_node.title := v_found.title;
+    v_node.status := 'pending';
+    v_node.props := jsonb_build_object('title', v_found.title, 'summary', v_found.summary, 'detector', v_found.detector,
+      'sources', (select jsonb_agg(n.id order by s.place) from unnest(v_found.sources) with ordinality as s(seq, place)
+                  join pgmem.visible_node n on n.seq = s.seq));
+    v_node.initial_confidence := v_found.confidence;
+    v_node.trust_level := pgmem.derived_trust(1.0, v_found.sources);
+    v_node.created_at := pgmem.now();
+    perform pgmem.insert_node(v_node);
+    v_answer.insights := v_answer.insights || jsonb_build_object('title', v_found.title, 'detector', v_found.detector,
+                                               'confidence', v_found.confidence);
+  end loop;
+  v_answer.created := jsonb_array_length(v_answer.insights);
+  insert into pgmem.reflection (tenant, org_id, user_id, node_seq, insights, reflected_at)
+  values (v_node.tenant, v_node.org_id, v_node.user_id, coalesce((select max(n.seq) from pgmem.node n), 0),
+    v_answer.created,
+          pgmem.now())
+  on conflict (tenant) do update
+    set node_seq = excluded.node_seq, insights = excluded.insights, reflected_at = excluded.reflected_at;
+  v_answer.pending := (select count(*) from pgmem.visible_node n
+              where n.scope_key = v_node.scope_key and n.tenant || '' = v_node.tenant and n.status = 'pending');
+  v_answer.next_step := case
+    when v_answer.pending > 0 then 'surface_insights shows the pending ones; review_insight approves or dismisses each.'
+    else 'Nothing to review.' end;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.reflect is $$
+Run the detectors and store what is new as pending insights.
+
+An insight that was proposed once is not proposed again, whatever became of it.
+$$;
+select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Reflection',
+  p_patience => 'report', p_toolset => 'core,quality',
+  p_description => 'Look for what memories say together; proposes insights.');
+
+
+select pgmem.declare_answer('insight_answer', $$
+An insight, with the memories that it is drawn from.
+
+class Insight
+id uuid, title text, summary text?, detector text?, confidence float8, trust_level float8, status text, sources uuid[]
+created_at timestamptz
+$$);
+
+select pgmem.declare_answer('insights', $$
+The pending insights, highest confidence first.
+
+insights insight_answer[]
+$$);
+
+create or replace function pgmem.surface_insights(
+  p_limit pgmem.row_limit default 10,
+  p_query text default null
+) returns setof pgmem.insight_answer
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_query tsquery := case when pgmem.clean_text(p_query, 'query') is not null
+    then coalesce(pgmem.any_word(p_query, pgmem.setting_text('text_config')), ''::tsquery) end;
+begin
+  return query
+  select i.* from pgmem.visible_node n cross join lateral pgmem.insight(row(n.*)::pgmem.node) i
+  where n.label = 'Insight' and n.status = 'pending' and (v_query is null or n.tsv @@ v_query)
+  order by case when v_query is null then 0 else ts_rank(n.tsv, v_query) end desc, n.initial_confidence desc,
+           n.trust_level desc, n.seq
+  limit p_limit;
+end;
+$$;
+comment on function pgmem.surface_insights is $$
+The pending insights, highest confidence first.
+
+query: Only what holds one of these words; unset: all.
+$$;
+select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
+  p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.');
+
+
+create or replace function pgmem.forget_proposed(p_insight pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node;
+begin
+  for v_node in
+    select n.* from jsonb_array_elements_text(p_insight.props -> 'sources') with ordinality as s(id, place)
+    join pgmem.visible_node n on n.id = s.id::uuid
+    where p_insight.props ->> 'detector' <> 'doubles' or s.place < jsonb_array_length(p_insight.props -> 'sources')
+    order by n.seq
+  loop
+    perform pgmem.require_forgettable(v_node, p_caller);
+    v_node := pgmem.locked(v_node);
+    if pgmem.needs_review(v_node, p_caller, false) then
+      raise exception using errcode = 'PM004', message = format(
+        'A person decides over forgetting %s %s: pgmem ui, or review_insight in SQL as a reviewer.', v_node.label,
+        quote_literal(left(v_node.title, 80)));
+    elsif pgmem.is_live_status(v_node.status) then
+      perform pgmem.forget_node(v_node, p_caller, false);
+    end if;
+  end loop;
+  perform pgmem.set_status(p_insight.seq, 'archived');
+end;
+$$;
+comment on function pgmem.forget_proposed is
+  'Archive the memories that an approved proposal names, of doubles all but the last, and the proposal; revert brings '
+  'a memory back.';
+
+
+create or replace function pgmem.review_insight(
+  p_title text,
+  p_action pgmem.insight_action
+) returns pgmem.insight_answer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_title  text := pgmem.clean_title(p_title, 'title');
+  v_node   pgmem.node;
+  v_status text := case p_action when 'approve' then 'approved' when 'dismiss' then 'dismissed' end;
+begin
+  if pgmem.setting_text('approval') <> 'self' and not pgmem.decides(v_caller) then
+    raise exception using errcode = 'PM004',
+      message = 'A person judges insights in this store: pgmem ui, or review_insight in SQL as a reviewer.';
+  end if;
+  perform pgmem.lock_scope(pgmem.scope_key(v_caller.tenant, null, 'Insight'));
+  select n.* into v_node from pgmem.visible_node n
+  where n.scope_key = pgmem.scope_key(v_caller.tenant, null, 'Insight') and n.tenant || '' = v_caller.tenant
+    and (n.title = v_title or n.id::text = lower(v_title));
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002',
+      message = format('No insight %s found; surface_insights lists them.', quote_literal(left(p_title, 80)));
+  end if;
+  -- A proposal that was carried out is archived.
+  if v_node.status = 'archived' and v_status = 'approved' then
+    return pgmem.insight(v_node);
+  end if;
+  if v_node.status not in ('pending', v_status) then
+    raise exception using errcode = 'PM001',
+      message = format('This insight is %s already; a judgement is final.', v_node.status);
+  end if;
+  if v_node.status = 'pending' then
+    perform pgmem.set_status(v_node.seq, v_status);
+    select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+    if v_status = 'approved' and v_node.props ->> 'detector' in ('named_wrong', 'never_used', 'doubles', 'source_gone') then
+      perform pgmem.forget_proposed(v_node, v_caller);
+      select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
+    elsif v_status = 'approved' then
+      perform pgmem.insert_edge(v_node.seq, 'ABOUT', n.seq)
+      from jsonb_array_elements_text(v_node.props -> 'sources') as s(id) join pgmem.visible_node n on n.id = s.id::uuid
+      order by n.seq;
+      perform pgmem.store_embedding(v_node, null);
+    end if;
+  end if;
+  return pgmem.insight(v_node);
+end;
+$$;
+comment on function pgmem.review_insight is $$
+Judge an insight: approved, it is a live memory; dismissed, it does not come back.
+
+A proposal to forget is carried out when it is approved, and archived with what it forgets.
+
+The same judgement again changes nothing.
+
+title: Its title or id.
+action: approve or dismiss.
+
+MemoryNotFound: no such insight exists.
+NotPermitted: the setting approval is not self, and the caller is an agent; or what it forgets is trusted more than
+  the caller.
+InvalidArgument: it was judged otherwise before, or the action is another word.
+$$;
+select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
+  p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');

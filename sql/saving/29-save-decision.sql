@@ -1,0 +1,252 @@
+-- Saving a decision
+--
+-- A decision is stored once. A new one is compared with the live decisions of its scope, first by content, then by
+-- title (20-duplicates):
+--
+--   the same title and rationale           duplicate_skip: the answer is the decision that exists
+--   a title at least dedup_supersede near  supersede: the new decision takes the place of the earlier one
+--   at least dedup_manual_review near      manual_review: nothing is stored until a reviewer decides (59-save-status)
+--   the title of one that was replaced     duplicate_skip: the answer is what replaced it; it does not come back
+--   anything else                          new
+--
+-- supersedes says that a decision replaces another, whatever the titles are like. One that begins to hold later
+-- (valid_from) replaces it then: until that moment the earlier one holds. One that has ended replaces nothing.
+-- A title that differs in a name, a number, a negation or its subject is not near, whatever the Jaccard. Decisions that
+-- contradict each other both stay, and a person sees the conflict.
+--
+-- Most repeats are found before the scope lock, so that they wait for no other writer; under the lock the content
+-- is looked up again, because another writer may have stored it in between.
+--
+-- Locks: those of 24-saving; then the scope of the decision, before the second look and the comparison of titles.
+
+
+select pgmem.declare_kind('Decision', 'save_decision',
+  p_comment => $$
+Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
+
+A title that was replaced is not saved again: the answer is the decision that replaced it. supersedes says which decision
+this one replaces. The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier
+decision. A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
+$$,
+  p_description => 'Keep a decision and why. Repeat: skipped. Near title: supersedes. manual_review: a person decides.',
+  p_fields => array[
+    pgmem.field('title', 'title', 'What was decided; one line.', p_required => true, p_kept => 'title'),
+    pgmem.field('rationale', 'text', 'Why it was decided.', p_required => true),
+    pgmem.field('owner', 'text', 'Who decided it; a name.', p_approved => false),
+    pgmem.field('date', 'date', 'The day, YYYY-MM-DD; unset: today.', p_starts => 'today'),
+    pgmem.field('confidence', 'confidence', 'How certain it is, 0 to 1.', p_kept => 'confidence', p_starts => '1.0',
+      p_query => 'pgmem.confidence(n.initial_confidence, null)'),
+    pgmem.field('supersedes', 'text', 'The decision that this one replaces; its id or title.', p_kept => 'nothing',
+      p_approved => false),
+    pgmem.field('superseded_by', 'uuid', 'The id of the decision that superseded it; null: none has.', p_kept => 'view',
+      p_query => $$(select newer.id from pgmem.edge e join pgmem.visible_node newer on newer.seq = e.src
+        where e.dst = n.seq and e.rel = 'SUPERSEDES' order by e.seq desc limit 1)$$)],
+  p_searched => '{rationale,owner}',
+  p_titled_by => '{title}',
+  p_repeats => '{title,rationale}',
+  p_order => '{title,rationale,project_id,owner,date,scope,focus,confidence,supersedes}',
+  p_store => 'store_decision');
+
+
+create or replace function pgmem.review_head(p_candidate_id uuid) returns pgmem.node
+language sql stable set search_path = pgmem, pg_temp as $$
+  with recursive line(seq, depth) as (
+    select n.seq, 0 from pgmem.visible_node n where n.id = p_candidate_id
+    union
+    select e.src, line.depth + 1 from line join pgmem.visible_edge e on e.dst = line.seq and e.rel = 'SUPERSEDES'
+    where line.depth < 1000)
+  select row(n.*)::pgmem.node from line join pgmem.visible_node n on n.seq = line.seq
+  order by pgmem.is_live_status(n.status) desc, line.depth desc, n.seq desc limit 1;
+$$;
+comment on function pgmem.review_head is
+  'The current decision in the line of a candidate: what a reviewer is shown; null where it no longer exists.';
+
+
+create or replace function pgmem.replacing_decision(p_node pgmem.node) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_old  pgmem.node;
+  v_head pgmem.node;
+begin
+  -- Offset 0: by the index of names, whatever the planner expects of the others.
+  select n.* into v_old from (
+    select * from pgmem.node n where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) offset 0) n
+  where n.label = 'Decision' and (n.status = 'superseded' or n.status = 'active' and n.valid_to < pgmem.now())
+    and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
+    and pgmem.folded(n.title) = pgmem.folded(p_node.title)
+  order by n.seq desc limit 1;
+  if v_old.seq is not null and not exists (
+      select from pgmem.live_node n
+      where n.scope_key = p_node.scope_key and n.tenant = p_node.tenant and n.label = 'Decision'
+        and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title)
+        and pgmem.folded(n.title) = pgmem.folded(p_node.title)) then
+    v_head := pgmem.review_head(v_old.id);
+  end if;
+  return case when v_head.status = 'active' and v_head.seq <> v_old.seq then v_head end;
+end;
+$$;
+comment on function pgmem.replacing_decision is
+  'The live decision that has replaced one with the title of a new one; null: none, or one with this title is live.';
+
+
+create or replace function pgmem.decision_to_replace(
+  p_name text,
+  p_node pgmem.node,
+  p_caller pgmem.caller
+) returns pgmem.node
+language plpgsql as $$
+declare
+  v_found pgmem.node := pgmem.find_node('Decision', p_name, case when not pgmem.is_uuid(p_name) then p_node.project_seq end);
+  v_head  pgmem.node;
+begin
+  perform pgmem.require_own(v_found, p_caller);
+  if v_found.tenant <> p_node.tenant and p_node.user_id <> '' then
+    raise exception using errcode = 'PM011', message =
+      'A shared Decision is not replaced by a private one, because the others would lose it; save this one with share = org.';
+  end if;
+  if v_found.scope_key <> p_node.scope_key then
+    raise exception using errcode = 'PM001', message = format(
+      'supersedes names %s, which holds in another place (%s); save the new one with its project_id, scope and focus.',
+      pgmem.short_name(v_found.title), concat_ws(', ', v_found.scope, v_found.project, v_found.focus));
+  end if;
+  select n.* into v_found from pgmem.visible_node n where n.seq = v_found.seq;  -- under the lock of the scope
+  if v_found.status <> 'active' then
+    v_head := pgmem.review_head(v_found.id);
+    raise exception using errcode = 'PM001', message = format('supersedes names %s, which is %s%s.',
+      pgmem.short_name(v_found.title), v_found.status, case when v_head.status = 'active' and v_head.id <> v_found.id
+        then format(': it was replaced by %s; send its id %s', pgmem.short_name(v_head.title), v_head.id) else '' end);
+  end if;
+  if pgmem.outranked(v_found.trust_level, p_caller) then
+    perform pgmem.refuse('failed', pgmem.review_message(v_found, p_caller), pgmem.review_step(), 'manual_review',
+      v_found.id);
+  end if;
+  return v_found;
+end;
+$$;
+comment on function pgmem.decision_to_replace is
+  'The live decision that a new one of the same place names in supersedes.';
+
+
+create or replace function pgmem.supersede_decision(p_new pgmem.node, p_old_seq bigint) returns void
+language plpgsql as $$
+declare
+  v_old pgmem.node := (select row(n.*)::pgmem.node from pgmem.node n where n.seq = p_old_seq);
+begin
+  if p_new.valid_from > pgmem.now() and p_new.valid_from > coalesce(v_old.valid_from, '-infinity') then
+    v_old.valid_to := least(v_old.valid_to, p_new.valid_from - interval '1 microsecond');
+    v_old := pgmem.update_node(v_old);
+  else
+    perform pgmem.set_status(p_old_seq, 'superseded', pgmem.now());
+  end if;
+  perform pgmem.insert_edge(p_new.seq, 'SUPERSEDES', p_old_seq);
+end;
+$$;
+comment on function pgmem.supersede_decision is
+  'Let a decision take the place of another: now, or where it begins to hold later, which ends the other one then.';
+
+
+create or replace function pgmem.store_decision(
+  p_node pgmem.node,
+  p_arguments jsonb,
+  p_scope pgmem.scope_state,
+  p_caller pgmem.caller,
+  p_embedding pgmem.given_embedding,
+  p_review text,
+  p_superseded_id uuid
+) returns pgmem.save_result
+language plpgsql as $$
+declare
+  v_node       pgmem.node := p_node;
+  v_repeat     uuid := pgmem.find_repeat(p_node);
+  v_near       record;
+  v_earlier    pgmem.node;
+  v_supersedes boolean := false;
+  v_named      text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
+  v_conflicts  jsonb;
+  v_ended      boolean := coalesce(p_node.valid_to < pgmem.now(), false);
+  v_locked     boolean;
+  v_result     pgmem.save_result;
+begin
+  if v_repeat is not null then
+    if v_named is not null then  -- saved before, and now it is said what it replaces
+      v_locked := pgmem.lock_scope(p_node.scope_key);
+      v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
+    end if;
+    if v_earlier.seq is null or v_earlier.id = v_repeat then
+      return pgmem.repeated(v_repeat, 'Duplicate detected: the existing record is returned.', p_node);
+    end if;
+    perform pgmem.supersede_decision(row(n.*)::pgmem.node, v_earlier.seq) from pgmem.visible_node n where n.id = v_repeat;
+    return pgmem.saved(v_repeat, 'supersede', v_earlier.id, format('Supersedes %s.', v_earlier.id));
+  end if;
+  if p_review is null and v_named is null and not v_ended then
+    v_earlier := pgmem.replacing_decision(v_node);
+    if v_earlier.seq is not null then
+      return pgmem.saved(v_earlier.id, 'duplicate_skip', v_earlier.id,
+        format('Not saved: on %s this was replaced by %s. To decide it again, save it with supersedes: %s.',
+          to_char(v_earlier.created_at, 'YYYY-MM-DD'), pgmem.short_name(v_earlier.title), v_earlier.id));
+    end if;
+  end if;
+
+  v_near := pgmem.near_duplicate(v_node.scope_key, v_node.tenant, v_node.title);
+  v_node.title_tokens := v_near.words;
+  if v_ended then
+    v_near.seq := null;
+    v_near.rival_seq := null;
+  end if;
+  if p_review = 'supersede' then
+    -- What the reviewer saw, under the lock of its scope; not what is nearest by now.
+    select n.seq, n.id into v_near.seq, v_near.id from pgmem.visible_node n
+    where n.id = p_superseded_id and n.status = 'active';
+    if v_near.seq is null then
+      raise exception using errcode = 'PM001',
+        message = format('Decision %s is not live any more: look at the review again, then decide.', p_superseded_id);
+    end if;
+    v_supersedes := true;
+  elsif v_named is not null then
+    v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
+    v_near.seq := v_earlier.seq;
+    v_near.id := v_earlier.id;
+    v_supersedes := true;
+  elsif v_near.seq is not null then
+    v_supersedes := p_review is null and v_near.score >= pgmem.setting_float('dedup_supersede');
+    if p_review is null and v_supersedes then
+      select n.* into v_earlier from pgmem.node n where n.seq = v_near.seq;
+      if pgmem.outranked(v_earlier.trust_level, p_caller) then
+        perform pgmem.refuse('failed', pgmem.review_message(v_earlier, p_caller), pgmem.review_step(),
+          'manual_review', v_near.id);
+      end if;
+    end if;
+    if p_review is null and not v_supersedes and v_near.score >= pgmem.setting_float('dedup_manual_review') then
+      perform pgmem.refuse('failed',
+        format('Cannot distinguish duplicate vs supersede. Review candidate: %s', v_near.id),
+        pgmem.review_step('new | supersede | drop'), 'manual_review', v_near.id);
+    end if;
+  end if;
+
+  v_node := pgmem.insert_node(v_node, v_near.ranked);
+  if v_supersedes then
+    perform pgmem.supersede_decision(v_node, v_near.seq);
+  end if;
+  v_conflicts := pgmem.record_contradictions(v_node);
+  if v_near.rival_seq is not null and v_near.rival_seq is distinct from v_near.seq and not v_conflicts @> jsonb_build_array(jsonb_build_object('id', v_near.rival_id)) then
+    perform pgmem.insert_edge(v_near.rival_seq, 'CONFLICTS_WITH', v_node.seq);
+    v_conflicts := v_conflicts || jsonb_build_object('id', v_near.rival_id, 'axis', v_near.axis,
+      'theirs', v_near.theirs, 'ours', v_node.title);
+  end if;
+  if not v_supersedes then
+    v_result := pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding),
+                            p_conflicts => v_conflicts);
+    if v_conflicts <> '[]' then
+      v_result.next_step := 'Both hold until somebody decides: if this one replaces the other, save it again with supersedes.';
+    end if;
+    return v_result;
+  end if;
+  return pgmem.saved(v_node.id, 'supersede', v_near.id, format('Supersedes %s.', v_near.id),
+                     pgmem.store_embedding(v_node, p_embedding), p_conflicts => v_conflicts);
+end;
+$$;
+comment on function pgmem.store_decision is $$
+Store a decision, skip a repeat, supersede a near one, or refuse one for review.
+
+p_review is a reviewer's outcome, and p_superseded_id the decision that it supersedes.
+$$;

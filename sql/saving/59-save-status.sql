@@ -1,0 +1,459 @@
+-- Open saves and reviews
+--
+-- Every save has a row in save_attempt (24-saving). An open save is one that is not stored yet: it failed, it waits
+-- for its project (blocked_scope), or a reviewer has to decide it (manual_review). The row keeps the arguments
+-- while the save is open, so it can be retried or decided later without its caller. Python adds the saves of the
+-- outbox to get_save_status, and records with fail_save those that it gives up.
+--
+-- A review settles a decision whose title is too near to an earlier one to be new and too far to supersede it
+-- (29-save-decision). The reviewer stores it on behalf of its caller: the tenant of the memory is the tenant of the
+-- save.
+--
+-- Locks: the save_id (fail_save, resolve_review), as claim_save takes it; then those of the save that is made.
+
+
+select pgmem.declare_answer('open_save', $$
+A recorded save, with its verb, time and project.
+
+like save_result
+verb text?, created_at timestamptz?, project text?
+$$);
+
+select pgmem.declare_answer('save_status_answer', $$
+Open saves, oldest first, or the outcome of one save_id.
+
+class SaveStatus
+status text, count integer, oldest_pending_at timestamptz?, artifact_ids uuid[] = {}, saves open_save[] = {}
+$$);
+
+create or replace function pgmem.get_save_status(
+  p_project_id text default null,
+  p_session_id text default null,
+  p_save_id uuid default null
+) returns pgmem.save_status_answer
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_answer  pgmem.save_status_answer;
+  v_project text := pgmem.clean_key(p_project_id, 'project_id');
+  v_scope   pgmem.scope_state;
+begin
+  if p_save_id is not null then
+    select a.status, 1, case when a.status <> 'saved' then a.created_at end,
+           array_remove(array[a.artifact_id], null),
+           jsonb_build_array(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
+                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
+                             || pgmem.open_step(row(a.*)::pgmem.save_attempt))
+    into v_answer
+    from pgmem.visible_attempt a where a.save_id = p_save_id
+    order by a.tenant = (pgmem.caller()).tenant desc limit 1;
+    if v_answer.status is null then
+      v_answer.status := 'not_started';
+      v_answer.count := 0;
+      v_answer.artifact_ids := '{}';
+      v_answer.saves := '[]';
+    end if;
+    return v_answer;
+  end if;
+  if v_project is null and p_project_id is not null then
+    raise exception using errcode = 'PM001',
+      message = 'project_id must not be empty; send the name of the project, or none for all of them.';
+  end if;
+  v_scope := pgmem.resolve_scope(pgmem.caller(), v_project, null);
+  if v_project is not null and not v_scope.project_exists
+      and not exists (select from pgmem.visible_attempt a where pgmem.folded(a.project) = pgmem.folded(v_project)) then
+    raise exception using errcode = 'PM002',
+      message = concat_ws(' ',
+        format('No project %s found, and no save waits for it.', quote_literal(left(v_project, 80))),
+        pgmem.near_project(v_project));
+  end if;
+  perform pgmem.require_session(p_session_id, v_scope.project_seq);
+  select count(*), min(a.created_at),
+         coalesce(array_agg(distinct a.artifact_id) filter (where a.artifact_id is not null), '{}'),
+         coalesce(jsonb_agg(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
+                            || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
+                             || pgmem.open_step(row(a.*)::pgmem.save_attempt)
+                            order by a.created_at), '[]')
+  into v_answer.count, v_answer.oldest_pending_at, v_answer.artifact_ids, v_answer.saves
+  from pgmem.visible_attempt a
+  -- The parts of a partial batch have their own rows.
+  where a.status not in ('saved', 'dropped', 'partial')
+    and (v_project is null or pgmem.folded(a.project) = pgmem.folded(v_project))
+    and (p_session_id is null or a.session_id = p_session_id);
+  v_answer.status := case
+    when v_answer.count = 0 then 'saved'
+    when exists (select from jsonb_array_elements(v_answer.saves) s where s ->> 'status' = 'pending_retry')
+      then 'pending_retry'
+    else 'failed' end;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.get_save_status is $$
+List the open saves of a project or of all, oldest first, or return the outcome of one save.
+
+A save that a later one with the same arguments made good is no longer open.
+
+In Python the saves in the outbox of this machine count too; while the database is away the answer lists those
+alone.
+
+project_id: Project name; unset: of every project. A save_id is found in any.
+session_id: Only saves of this session; unset: of all sessions.
+save_id: Only this save; `not_started` where it is unknown.
+
+InvalidArgument: the project_id is empty, holds a control character or is too long.
+MemoryNotFound: no such project or session exists; the message names those that are near.
+DatabaseUnavailable: the database does not answer and the outbox is empty.
+$$;
+select pgmem.declare_verb('get_save_status', p_rights => 'reader', p_effect => 'look', p_answer => 'SaveStatus',
+  p_toolset => 'core', p_description => 'Saves that are still open, or the outcome of one save_id.');
+
+
+create or replace function pgmem.require_session(p_session_id text, p_project_seq bigint) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if p_session_id is null
+      or exists (select from pgmem.visible_attempt a where a.session_id = p_session_id)
+      or exists (select from pgmem.visible_node n where n.session_id = p_session_id)
+      or pgmem.is_uuid(p_session_id)
+         and exists (select from pgmem.visible_node n where n.id = p_session_id::uuid and n.label = 'Session') then
+    return;
+  end if;
+  raise exception using errcode = 'PM002', message = concat_ws(' ',
+    format('Nothing was saved in a session %s.', quote_literal(left(p_session_id, 80))),
+    (select format('The last sessions of this project: %s.', string_agg(format('%s (%s)', s.id, s.title), ', '))
+     from (select n.id, n.title from pgmem.visible_node n
+           where n.label = 'Session' and n.project_seq = p_project_seq order by n.seq desc limit 3) s
+     having count(*) > 0));
+end;
+$$;
+comment on function pgmem.require_session is
+  'An error for a session in which nothing was saved; the message names the last sessions of the project.';
+
+
+create or replace function pgmem.open_step(p_attempt pgmem.save_attempt) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select case when p_attempt.status <> 'blocked_scope' then '{}'::jsonb
+    else jsonb_build_object('next_step', case
+      when (pgmem.resolve_scope(pgmem.caller(), p_attempt.project, null)).project_exists
+        then 'The project exists now: send the save again.'
+      else concat_ws(' ', pgmem.near_project(p_attempt.project), pgmem.next_step('blocked_scope')) end) end;
+$$;
+comment on function pgmem.open_step is 'The next step of a save that waits for its project, as the projects are now; else nothing.';
+
+
+-- A save of an earlier release has no caller on record: it counts as an agent's.
+create or replace function pgmem.asked_by(p_caller pgmem.caller, p_attempt pgmem.save_attempt) returns pgmem.caller
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  p_caller.source := coalesce(p_attempt.source, 'mcp');
+  p_caller.trust_level := least(p_caller.trust_level, coalesce(p_attempt.trust_level, pgmem.setting_float('trust_mcp')));
+  p_caller.agent_id := p_attempt.agent_id;
+  p_caller.session_id := p_attempt.session_id;
+  p_caller.on_behalf := not coalesce(p_attempt.decides, false);
+  return p_caller;
+end;
+$$;
+comment on function pgmem.asked_by is
+  'The caller for an open save that is made later: in the name and with the trust of the caller who asked first.';
+
+
+create or replace function pgmem.retry_save(
+  p_save_id uuid,
+  p_governance_token text default null,
+  p_project_id text default null
+) returns pgmem.save_result
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_attempt pgmem.save_attempt;
+begin
+  perform pgmem.require_writer();
+  select a.* into v_attempt from pgmem.visible_attempt a
+  where a.save_id = p_save_id and a.tenant = (pgmem.caller()).tenant;
+  if v_attempt.save_id is null or v_attempt.verb = 'store_session_with_learnings' then
+    raise exception using errcode = 'PM002', message = format('No single save %s of yours is on record.', p_save_id);
+  end if;
+  if v_attempt.status in ('saved', 'dropped') or v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory')
+      or v_attempt.artifact_id is not null then
+    return pgmem.attempt_result(v_attempt);
+  end if;
+  if p_project_id is not null and p_project_id is distinct from v_attempt.arguments ->> 'project_id' then
+    perform pgmem.find_project(p_project_id);
+    -- No hash: under this save_id there are other arguments from now on.
+    update pgmem.save_attempt a set project = p_project_id, arguments_hash = '',
+      arguments = a.arguments || jsonb_build_object('project_id', p_project_id)
+    where a.save_id = p_save_id and a.tenant = v_attempt.tenant returning a.* into v_attempt;
+  end if;
+  return pgmem.run_save(v_attempt.verb, v_attempt.arguments, p_save_id, p_governance_token,
+    p_caller => pgmem.asked_by(pgmem.caller(), v_attempt));
+end;
+$$;
+comment on function pgmem.retry_save is $$
+Make an open save again, with the arguments it had and in the name of the caller who asked first.
+
+Its trust is the lower one of that caller and the present one: what a person decided waits for a review.
+
+A save that was made, or dropped by a reviewer, is not repeated: the answer is its result.
+
+save_id: The save to make again; a batch is not retried as a whole, its parts are.
+project_id: The project to save it into instead, where an agent misspelt it.
+
+MemoryNotFound: the caller's tenant has no such save, or it is a batch; or no such project exists.
+InvalidArgument: the arguments on record cannot be read.
+$$;
+select pgmem.declare_verb('retry_save', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');
+
+
+create or replace function pgmem.fail_save(
+  p_save_id uuid,
+  p_verb text,
+  p_arguments jsonb,
+  p_message text,
+  p_readable boolean default true
+) returns void
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+begin
+  -- As in claim_save: a save that is being made under this id comes first and is not overwritten.
+  perform pgmem.hold_save(v_caller.tenant, p_save_id);
+  if not exists (select from pgmem.visible_attempt a where a.save_id = p_save_id and a.tenant = v_caller.tenant) then
+    -- No hash: a verb fills in its defaults before it takes one, so that a hash of these arguments would differ from
+    -- the hash of the caller's own retry.
+    perform pgmem.record_attempt(v_caller, p_verb, p_arguments, '',
+      pgmem.make_result('failed', p_message => p_message, p_save_id => p_save_id), p_readable => p_readable);
+  end if;
+  perform pgmem.release_save(v_caller.tenant, p_save_id);
+end;
+$$;
+comment on function pgmem.fail_save is $$
+Record a save that was given up, so that get_save_status lists it.
+
+A save that is on record stays as it is.
+
+save_id: The save that was given up.
+verb: The save verb, such as save_decision.
+arguments: The arguments of the verb, an object.
+message: Why it was given up.
+readable: False: its arguments cannot be read, so that no retry makes it; true by default.
+$$;
+select pgmem.declare_verb('fail_save', p_rights => 'writer', p_effect => 'write');
+
+
+select pgmem.declare_answer('review', $$
+A decision that waits for review, beside the memory that it resembles.
+
+save_id uuid, project text?, title text, rationale text, candidate_id uuid?, candidate_title text?
+candidate_rationale text?, candidate_status text?, score float8?, created_at timestamptz, verb text = save_decision
+message text?
+$$);
+
+create or replace function pgmem.list_reviews(
+  p_project_id text default null,
+  p_limit pgmem.row_limit default 100
+) returns setof pgmem.review
+language sql stable security definer set search_path = pgmem, pg_temp as $$
+  select a.save_id, a.project,
+         coalesce(a.arguments ->> 'title', a.arguments ->> 'entity_name', a.arguments ->> 'trigger',
+                  a.arguments ->> 'objective', a.arguments ->> 'key', left(a.arguments ->> 'content', 200), ''),
+         coalesce(a.arguments ->> 'rationale', a.arguments ->> 'fact', a.arguments ->> 'content',
+                  (a.arguments - '{project_id,label,key,title}'::text[])::text),
+         n.id, n.title::text, n.props ->> 'rationale', n.status::text,
+         pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message
+  from pgmem.visible_attempt a
+  cross join lateral pgmem.review_head(a.candidate_id) n
+  where a.status = 'failed' and a.dedup_outcome = 'manual_review'
+    and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id))
+  order by a.created_at limit p_limit;
+$$;
+comment on function pgmem.list_reviews is $$
+List the saves and changes under review, each beside the memory it resembles or changes.
+
+The oldest come first. Where a later decision supersedes the one that a save resembled, the later one is the candidate.
+
+`score` is the Jaccard similarity of the two titles, 0 to 1.
+
+project_id: Only those of this project; unset: of all that the caller sees.
+$$;
+select pgmem.declare_verb('list_reviews', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Review]');
+
+
+select pgmem.declare_answer('review_detail', $$
+A save that waits for a person, or that one has decided, beside the memory it concerns.
+
+save_id uuid, verb text, project text?, status text, arguments object, message text?, candidate_id uuid?
+candidate_label text?, candidate_title text?, candidate_status text?, candidate_properties object?
+candidate_version integer?, artifact_id uuid?, resolved_by text?, is_open boolean, session_id text?
+created_at timestamptz, updated_at timestamptz
+$$);
+
+create or replace function pgmem.get_review(
+  p_save_id uuid
+) returns pgmem.review_detail
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_answer pgmem.review_detail;
+begin
+  select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
+         coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version, a.artifact_id, a.resolved_by,
+         a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at
+  into v_answer
+  from pgmem.visible_attempt a cross join lateral pgmem.review_head(a.candidate_id) n
+  where a.save_id = p_save_id
+  order by a.status not in ('saved', 'dropped', 'partial') desc, a.tenant = (pgmem.caller()).tenant desc limit 1;
+  if v_answer.save_id is null then
+    raise exception using errcode = 'PM002', message = format('No save %s is on record here.', p_save_id);
+  end if;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.get_review is $$
+Read one save that waits for a person, or is decided, beside the memory it concerns.
+
+The candidate is the memory that is current in the line of the one that the save resembled. A decided save has
+resolved_by and no arguments.
+
+save_id: The id of the save.
+
+MemoryNotFound: no such save is on record for the caller.
+$$;
+select pgmem.declare_verb('get_review', p_rights => 'reader', p_effect => 'look', p_answer => 'ReviewDetail');
+
+
+create or replace function pgmem.resolve_review(
+  p_save_id uuid,
+  p_outcome pgmem.review_outcome,
+  p_by text,
+  p_candidate_id uuid default null
+) returns pgmem.save_result
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller  pgmem.caller := pgmem.require_writer();
+  v_by      text;
+  v_attempt pgmem.save_attempt;
+  v_scope   pgmem.scope_state;
+  v_head    pgmem.node;
+  v_result  pgmem.save_result;
+  v_first   pgmem.caller;
+begin
+  if not pgmem.is_reviewer() then
+    raise exception using errcode = 'PM004',
+      message = 'Only a reviewer resolves reviews: connect as a member of pgmem_reviewer.';
+  end if;
+  v_by := pgmem.require_key(p_by, 'by');
+  -- A person on the pages of a server acts for one tenant, and may not decide what is public.
+  if v_caller.source = 'ui' and v_caller.identified then
+    v_caller.tenants := v_caller.tenants[: cardinality(v_caller.tenants) - 1];
+  end if;
+  -- The memory belongs to the tenant of the save, not to the tenant of the reviewer.
+  select a.org_id, a.user_id, a.tenant into v_caller.org_id, v_caller.user_id, v_caller.tenant
+  from pgmem.visible_attempt a where a.save_id = p_save_id and a.tenant = any (v_caller.tenants)
+  order by a.status not in ('saved', 'dropped', 'partial') desc, a.tenant = v_caller.tenant desc limit 1;
+  v_caller.tenants := v_caller.tenants[array_position(v_caller.tenants, v_caller.tenant) :];
+  if v_caller.tenant is null then
+    raise exception using errcode = 'PM002',
+      message = format('No save %s waits for a review; see pgmem review.', p_save_id);
+  end if;
+  perform pgmem.hold_save(v_caller.tenant, p_save_id);
+  select a.* into v_attempt from pgmem.visible_attempt a
+  where a.save_id = p_save_id and a.tenant = v_caller.tenant;
+  if p_outcome = 'drop' and coalesce(v_attempt.status, 'saved') in ('saved', 'dropped', 'partial')
+      or p_outcome <> 'drop'
+         and (v_attempt.dedup_outcome, v_attempt.status::text) is distinct from ('manual_review', 'failed') then
+    raise exception using errcode = 'PM002', message = case when v_attempt.resolved_by is null
+      then format('No save %s waits for a review; see pgmem review.', p_save_id)
+      else format('%s has decided save %s already: it is %s. See pgmem review.', v_attempt.resolved_by, p_save_id,
+                  v_attempt.status) end;
+  end if;
+  v_head := pgmem.review_head(v_attempt.candidate_id);
+  if (p_candidate_id is not null or p_outcome = 'supersede')
+      and v_head.id is distinct from coalesce(p_candidate_id, v_attempt.candidate_id) then
+    raise exception using errcode = 'PM001', message = format(
+      'What it resembles has changed since it was shown: now it is %s. Look at it, then decide, with its id as '
+      'candidate_id.', coalesce(v_head.id || ' ' || pgmem.short_name(v_head.title), 'gone'));
+  end if;
+  if p_outcome = 'drop' then
+    v_result := pgmem.make_result('dropped', p_dedup_outcome => v_attempt.dedup_outcome,
+      p_candidate_id => v_attempt.candidate_id, p_message => 'Dropped by ' || v_by);
+  else
+    v_first := pgmem.asked_by(v_caller, v_attempt);
+    v_scope := pgmem.resolve_scope(v_caller, v_attempt.arguments ->> 'project_id', v_attempt.arguments ->> 'focus');
+    if v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory') then
+      v_result := pgmem.make_held_change(v_attempt.verb, v_attempt.arguments, v_attempt.candidate_id, v_first);
+    elsif v_attempt.artifact_id is not null then  -- both are stored: they came from two stores (86-apply-changes)
+      perform pgmem.settle_conflict(v_attempt.artifact_id, v_head.id, v_by,
+        case p_outcome when 'supersede' then v_attempt.artifact_id end, 'A review has decided.');
+      v_result := pgmem.saved(v_attempt.artifact_id, p_outcome::text, v_head.id);
+    else
+      v_result := pgmem.store(v_attempt.verb, v_attempt.arguments, v_scope, v_first, p_review => p_outcome,
+        p_superseded_id => v_head.id);
+    end if;
+  end if;
+  v_result.save_id := p_save_id;
+  perform pgmem.record_attempt(v_caller, v_attempt.verb, v_attempt.arguments, v_attempt.arguments_hash, v_result);
+  update pgmem.save_attempt a set resolved_by = v_by where a.tenant = v_attempt.tenant and a.save_id = p_save_id;
+  perform pgmem.release_save(v_caller.tenant, p_save_id);
+  return v_result;
+end;
+$$;
+comment on function pgmem.resolve_review is $$
+Decide a save under review: store it as new, let it supersede its candidate, or drop it.
+
+What is stored has the name and the trust of the caller who asked for it, not those of the person.
+
+Any open save can be dropped, also one that is not under review. A decision that was made on another candidate than
+the present one is refused.
+
+For a person, not for an agent: the login must own the schema or be a member of pgmem_reviewer.
+
+save_id: The save under review, as list_reviews gives it.
+outcome: new (store it beside the candidate), supersede (replace the candidate) or drop (store nothing).
+candidate_id: The candidate that the person was shown; unset: the one of the refusal, for supersede.
+
+MemoryNotFound: no such save is under review.
+InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it was shown.
+IdentityRequired: the store has tenants and the caller has no identity.
+WrongIsolation: the transaction is not READ COMMITTED.
+$$;
+select pgmem.declare_verb('resolve_review', p_rights => 'reviewer', p_effect => 'write', p_answer => 'SaveResult',
+  p_reach => 'caller');
+
+
+create or replace function pgmem.make_held_change(
+  p_verb text,
+  p_arguments jsonb,
+  p_candidate_id uuid,
+  p_caller pgmem.caller
+) returns pgmem.save_result
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node  pgmem.node;
+  v_label pgmem.label;
+  v_new   pgmem.node;
+begin
+  select n.* into v_node from pgmem.visible_node n where n.id = p_candidate_id;
+  if v_node.seq is null then
+    raise exception using errcode = 'PM002', message = 'The memory under review was deleted; drop the review.';
+  end if;
+  perform pgmem.require_own(v_node, p_caller);
+  v_node := pgmem.locked(v_node);
+  case p_verb
+    when 'forget' then
+      perform pgmem.forget_node(v_node, p_caller, (p_arguments ->> 'purge')::boolean);
+    when 'revert' then
+      perform pgmem.put_back(v_node, (p_arguments ->> 'version')::integer, p_caller);
+    when 'edit_memory' then
+      perform pgmem.edit_memory(v_node.id, v_node.version, p_arguments -> 'properties',
+        coalesce(p_caller.agent_id, p_caller.source), p_arguments ->> 'title');
+    when 'remember' then
+      v_label := pgmem.require_memory_label(v_node.label);
+      v_new := pgmem.with_period(
+        pgmem.named_node(v_label, p_arguments -> 'properties', p_arguments ->> 'share',
+          pgmem.resolve_scope(p_caller, p_arguments ->> 'project_id', null), p_caller),
+        pgmem.argument_time(p_arguments, 'valid_from'), pgmem.argument_time(p_arguments, 'valid_to'));
+      v_new := (pgmem.merge_node_state(pgmem.settled(v_node), v_new, v_label.key_field, true)).node;
+      perform pgmem.link_named(v_new, p_arguments -> 'relations', p_caller);
+      perform pgmem.store_embedding(v_new, null);
+  end case;
+  return pgmem.saved(p_candidate_id, 'supersede', p_candidate_id);
+end;
+$$;
+comment on function pgmem.make_held_change is 'Make a change of a memory that was under review, as a person decided.';
