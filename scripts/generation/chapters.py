@@ -15,9 +15,9 @@ HEAD = """\
 
 # The engine
 
-An install runs these chapters in the order of their numbers. Each begins with its purpose, its locks and its callers. A
-function precedes the functions whose bodies refer to it when they are created (`begin atomic`). Tables, types and indexes
-are in `migrations/`. In psql, `select * from pgmem.verb` lists the same verbs.
+An install runs these chapters in the order of their numbers. Each begins with its purpose and its locks, and calls what an
+earlier one or itself defines; the exceptions are named in `tests/docs/test_calls.py`. Tables, types and indexes are in
+`migrations/`. In psql, `select * from pgmem.verb` lists the same verbs.
 
 - **Locks** are taken in one order: the row of the save_id, the row of the token, the scope locks sorted, rows of node by seq.
 - **Errors** are of class `PM`; [docs/reference/errors.md](../docs/reference/errors.md) lists them.

@@ -147,7 +147,7 @@ begin
     v_node.session_id := p_caller.session_id;
     v_node := pgmem.update_node(v_node);
   end if;
-  perform pgmem.store_embedding(v_node, null);
+  perform pgmem.store_embedding(v_node);
   if p_caller.session_id is not null then
     perform pgmem.link_session(p_caller.session_id, v_node.id);
   end if;

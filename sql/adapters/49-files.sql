@@ -397,7 +397,7 @@ begin
     v_file.title := v_path;
     v_file.props := v_file.props || jsonb_build_object('path', v_path);
     v_file := pgmem.update_node(v_file);
-    perform pgmem.store_embedding(v_file, null);
+    perform pgmem.store_embedding(v_file);
     renamed := renamed + 1;
   end loop;
   if renamed = 0 then

@@ -120,7 +120,7 @@ begin
   v_node.status := p_status;
   v_node.valid_to := null;
   v_node := case when v_node.seq is null then pgmem.insert_node(v_node) else pgmem.update_node(v_node) end;
-  perform pgmem.store_embedding(v_node, null);
+  perform pgmem.store_embedding(v_node);
   if p_caller.session_id is not null then
     perform pgmem.link_session(p_caller.session_id, v_node.id);
   end if;
@@ -429,7 +429,14 @@ $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-create or replace function pgmem.known_graph(p_tenant text, p_seqs bigint[], out entities jsonb, out relations jsonb)
+select pgmem.declare_answer('known_graph', $$
+Entities of the knowledge graph and their relations.
+
+like known_entities
+relations object[]
+$$);
+
+create or replace function pgmem.known_graph(p_tenant text, p_seqs bigint[]) returns pgmem.known_graph
 language sql stable set search_path = pgmem, pg_temp as $$
   select
     (select coalesce(jsonb_agg(jsonb_build_object('name', n.key,
@@ -443,21 +450,13 @@ $$;
 comment on function pgmem.known_graph is 'Entities, and the relations that begin or end at one of them.';
 
 
-select pgmem.declare_answer('known_graph', $$
-Entities of the knowledge graph and their relations.
-
-like known_entities
-relations object[]
-$$);
-
 create or replace function pgmem.read_graph() returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
+  v_answer pgmem.known_graph :=
+    pgmem.known_graph(v_tenant, array(select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n));
 begin
-  select g.entities, g.relations into v_answer
-  from pgmem.known_graph(v_tenant, array(select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n)) g;
   -- A relation between two names without entities is read too.
   v_answer.relations := (select coalesce(jsonb_agg(jsonb_build_object('from', r.from_name, 'to', r.to_name,
                   'relationType', r.relation_type)), '[]') from pgmem.entity_relations(v_tenant) r);
@@ -473,18 +472,15 @@ select pgmem.declare_verb('read_graph', p_rights => 'reader', p_effect => 'look'
 create or replace function pgmem.search_nodes(p_query text) returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
   v_query  text := lower(coalesce(p_query, ''));
 begin
-  select g.entities, g.relations into v_answer
-  from pgmem.known_graph(v_tenant, array(
+  return pgmem.known_graph(v_tenant, array(
     select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n
     where strpos(lower(n.key), v_query) > 0
       or strpos(lower(coalesce(n.props ->> 'entity_type', n.label)), v_query) > 0
       or exists (select from jsonb_array_elements_text(pgmem.observations(n.props)) as o(text)
-                 where strpos(lower(o.text), v_query) > 0))) g;
-  return v_answer;
+                 where strpos(lower(o.text), v_query) > 0)));
 end;
 $$;
 comment on function pgmem.search_nodes is $$
@@ -498,13 +494,10 @@ select pgmem.declare_verb('search_nodes', p_rights => 'reader', p_effect => 'loo
 create or replace function pgmem.open_nodes(p_names text[]) returns pgmem.known_graph
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_answer pgmem.known_graph;
   v_tenant text := (pgmem.caller()).tenant;
 begin
-  select g.entities, g.relations into v_answer
-  from pgmem.known_graph(v_tenant, array(
-    select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n where n.key = any (p_names))) g;
-  return v_answer;
+  return pgmem.known_graph(v_tenant, array(
+    select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n where n.key = any (p_names)));
 end;
 $$;
 comment on function pgmem.open_nodes is $$

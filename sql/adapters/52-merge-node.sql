@@ -100,7 +100,7 @@ declare
 begin
   return query
   select n.id, n.label, n.key::text, n.title::text, n.status::text, n.props, n.project::text, n.scope::text,
-         n.focus::text, n.valid_from, n.valid_to, pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at)),
+         n.focus::text, n.valid_from, n.valid_to, pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at),
          n.trust_level::float8, n.source, n.version, n.created_at, n.updated_at,
          case when n.status = 'archived' then n.updated_at end, n.org_id, n.user_id, n.agent_id, n.session_id
   from pgmem.visible_node n where n.seq = v_node.seq;
@@ -123,7 +123,7 @@ create or replace function pgmem.find_projects(
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(n.props ->> 'description'),
          ts_rank(n.tsv, words.query)::float8, n.trust_level::float8,
-         pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at))
+         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at)
   from pgmem.any_word(pgmem.clean_text(p_query, 'query'), pgmem.setting_text('text_config')) as words(query)
   join pgmem.visible_node n on n.label = 'Project' and n.status = 'active' and n.tsv @@ words.query
   order by 6 desc, n.seq desc limit p_limit;

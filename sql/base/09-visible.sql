@@ -65,8 +65,7 @@ comment on view pgmem.recorded_state is
 
 create or replace view pgmem.memory_state as
 select s.id, s.label, s.key, s.title, s.status, s.props as properties, s.project, s.scope, s.focus,
-       s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence,
-         pgmem.aged_since(s.label, s.instructs, s.updated_at)) as confidence, s.trust_level,
+       s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence, s.label, s.instructs, s.updated_at) as confidence, s.trust_level,
        s.source, s.version, s.created_at, s.updated_at, s.ingested_at, s.agent_id, s.session_id,
        case when s.status = 'archived' then s.ingested_at end as archived_at
 from pgmem.recorded_state s;

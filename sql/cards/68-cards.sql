@@ -294,7 +294,7 @@ begin
   perform pgmem.add_subjects(p_node, p_subjects, pgmem.card_weight(p_node.props, p_node.status,
     (select count(*) from pgmem.card_evidence e where e.node_seq = p_node.seq), false));
   perform pgmem.revise_card(p_node, p_action, null, p_by);
-  perform pgmem.store_embedding(p_node, null);
+  perform pgmem.store_embedding(p_node);
   return p_node;
 end;
 $$;
@@ -320,10 +320,8 @@ begin
   p_node.title := pgmem.card_title(p_node.props);
   p_node.initial_confidence := pgmem.card_certainty(p_node.props ->> 'confidence');
   p_node := pgmem.update_node(p_node);
-  if p_status in ('rejected', 'archived') then
-    perform pgmem.delete_embeddings(array[p_node.seq]);
-  elsif p_node.props ->> 'statement' is distinct from v_text then
-    perform pgmem.store_embedding(p_node, null);
+  if p_node.props ->> 'statement' is distinct from v_text then
+    perform pgmem.store_embedding(p_node);
   end if;
   perform pgmem.revise_card(p_node, p_action, v_from, p_by, p_reason);
   return p_node;

@@ -203,11 +203,9 @@ declare
   v_before timestamptz;
 begin
   perform pgmem.require_reviewer('vacuum_cards');
-  if coalesce(p_limit, 0) not between 1 and 10000 then
-    raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 10000.';
-  end if;
+  perform pgmem.integer_between('limit', p_limit, 1, 10000);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
-  v_keys := array(select k from unnest(pgmem.card_keys(v_caller, v_scope.project_seq)) k order by k);
+  v_keys := pgmem.card_keys(v_caller, v_scope.project_seq);
   perform pgmem.lock_scopes(v_keys);
   select coalesce(array_agg(n.seq order by n.updated_at), '{}') into v_due
   from pgmem.setting s
@@ -286,7 +284,7 @@ begin
     raise exception using errcode = 'PM010', message = 'settled is a list of objects with branch, commit and now.';
   end if;
   v_scope := pgmem.card_scope(v_caller, p_project_id);
-  v_keys := array(select k from unnest(pgmem.card_keys(v_caller, v_scope.project_seq)) k order by k);
+  v_keys := pgmem.card_keys(v_caller, v_scope.project_seq);
   perform pgmem.lock_scopes(v_keys);
   v_answer.shared := 0; v_answer.moved := 0;
   for v_found in

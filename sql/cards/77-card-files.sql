@@ -106,9 +106,7 @@ declare
   v_paths  text[] := pgmem.clean_paths(case when cardinality(p_paths) = 0 then '{""}' else p_paths end);
   v_scope  pgmem.scope_state;
 begin
-  if coalesce(p_limit, 0) not between 1 and 100 then
-    raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 100.';
-  end if;
+  perform pgmem.integer_between('limit', p_limit, 1, 100);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   with likely as materialized (
     select * from pgmem.likely_changes(v_caller.tenants, v_scope.project_seq, v_paths)
@@ -253,9 +251,8 @@ declare
 begin
   if v_text is null then
     raise exception using errcode = 'PM001', message = 'text must not be empty; send the issue or the task.';
-  elsif coalesce(p_limit, 0) not between 1 and 100 then
-    raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 100.';
   end if;
+  perform pgmem.integer_between('limit', p_limit, 1, 100);
   v_scope := pgmem.card_scope(v_caller, p_project_id);
   v_answer.files := '[]';
   if not exists (

@@ -84,9 +84,7 @@ begin
   v_answer.turns_expired := 0;
   v_answer.archived := 0;
   v_answer.remaining := 0;
-  if coalesce(p_limit, 0) not between 1 and 5000 then
-    raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 5000.';
-  end if;
+  perform pgmem.integer_between('limit', p_limit, 1, 5000);
   perform from pgmem.upkeep u
   where u.task = 'sweep' and u.done_at < pgmem.now() - interval '1 hour' for update skip locked;
   if not found then

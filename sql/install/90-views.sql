@@ -264,7 +264,7 @@ $$, $$
            and (n.turns_at is null or n.turns_at > pgmem.now()
                 or (select p.version = n.version and p.turns_at is null
                     from pgmem.present(row(n.*)::pgmem.node) p)) as live,
-         pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at)) as confidence, n.trust_level, n.source, n.agent_id,
+         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at) as confidence, n.trust_level, n.source, n.agent_id,
          n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at
   from pgmem.visible_node n where pgmem.is_memory(n.label)
 $$);

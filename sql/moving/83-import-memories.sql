@@ -144,8 +144,8 @@ begin
   if v_old.seq is null then
     v_node := pgmem.insert_foreign(v_node);
     insert into pgmem.imported (id, node_seq) values (v_id, v_node.seq);
-    if not pgmem.is_hidden_status(v_node.status) and v_node.status <> 'stub' then
-      perform pgmem.store_embedding(v_node, null);
+    if v_node.status <> 'stub' then
+      perform pgmem.store_embedding(v_node);
     end if;
     return 'taken';
   end if;
@@ -161,11 +161,7 @@ begin
     return 'outranked';
   end if;
   v_new := pgmem.update_node(v_new);
-  if pgmem.is_hidden_status(v_new.status) then
-    perform pgmem.set_aside_embeddings(array[v_new.seq]);
-  else
-    perform pgmem.store_embedding(v_new, null);
-  end if;
+  perform pgmem.store_embedding(v_new);
   return 'updated';
 end;
 $$;

@@ -287,9 +287,7 @@ begin
       v_node.session_id := v_given.session_id;
     end if;
     v_node := pgmem.update_node(v_node);
-    if pgmem.is_hidden_status(v_node.status) and not pgmem.is_hidden_status(p_node.status) then
-      perform pgmem.set_aside_embeddings(array[v_node.seq]);
-    elsif not pgmem.is_hidden_status(v_node.status) then
+    if not pgmem.is_hidden_status(v_node.status) then
       perform pgmem.import_vectors(v_node, p_record -> 'vectors');
     end if;
     if v_node.label = 'Card' and p_record ? 'subjects' then

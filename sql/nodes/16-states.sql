@@ -126,7 +126,7 @@ begin
     perform pgmem.keep_state(p_node);
   end if;
   p_node := pgmem.make_present(p_node, v_new);
-  perform pgmem.store_embedding(p_node, null);
+  perform pgmem.store_embedding(p_node);
   return p_node;
 end;
 $$;

@@ -148,14 +148,18 @@ begin
      and (v_old.status, v_old.title_tokens) is distinct from (p_node.status, p_node.title_tokens) then
     perform pgmem.index_title(p_node);
   end if;
-  if pgmem.is_hidden_status(v_old.status) and not pgmem.is_hidden_status(p_node.status) then
-    perform pgmem.restore_embeddings(p_node);
+  if pgmem.is_hidden_status(v_old.status) <> pgmem.is_hidden_status(p_node.status) then
+    if pgmem.is_hidden_status(p_node.status) then
+      perform pgmem.set_aside_embeddings(array[p_node.seq]);
+    else
+      perform pgmem.restore_embeddings(p_node);
+    end if;
   end if;
   return p_node;
 end;
 $$;
 comment on function pgmem.update_node is
-  'Write a changed node: its search text, version and near-duplicate entries follow, and its vectors if it was hidden.';
+  'Write a changed node: its search text, version and near-duplicate entries follow, and its vectors if it is hidden or shown.';
 
 
 create or replace function pgmem.set_status(

@@ -178,9 +178,7 @@ declare
   v_words    pgmem.search_words;
   v_ages     pgmem.ages;
 begin
-  if coalesce(p_limit, 0) not between 1 and 100 then
-    raise exception using errcode = 'PM001', message = 'limit is a whole number from 1 to 100.';
-  end if;
+  perform pgmem.integer_between('limit', p_limit, 1, 100);
   v_answer.matches := '[]';
   v_answer.total_found := 0;
   v_answer.query_used := coalesce(left(btrim(p_query), 500), '');

@@ -162,7 +162,7 @@ begin
     v_into.trust_level := pgmem.derived_trust(v_caller.trust_level, array[v_from.seq, v_into.seq]);
     v_into.source := v_caller.source;
     v_into := pgmem.update_node(v_into);
-    perform pgmem.store_embedding(v_into, null);
+    perform pgmem.store_embedding(v_into);
   end if;
   return pgmem.repaired(v_from.seq, 'MERGES_INTO', v_into);
 end;
@@ -403,7 +403,7 @@ begin
   v_node.trust_level := v_caller.trust_level;
   v_node.agent_id := v_by;
   v_node := pgmem.update_node(v_node);
-  perform pgmem.store_embedding(v_node, null);
+  perform pgmem.store_embedding(v_node);
   return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
 end;
 $$;

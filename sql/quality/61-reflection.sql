@@ -204,7 +204,7 @@ begin
       perform pgmem.insert_edge(v_node.seq, 'ABOUT', n.seq)
       from jsonb_array_elements_text(v_node.props -> 'sources') as s(id) join pgmem.visible_node n on n.id = s.id::uuid
       order by n.seq;
-      perform pgmem.store_embedding(v_node, null);
+      perform pgmem.store_embedding(v_node);
     end if;
   end if;
   return pgmem.insight(v_node);

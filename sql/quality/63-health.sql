@@ -170,7 +170,7 @@ begin
   v_answer.timeline := pgmem.health_timeline(v_seq);
   select jsonb_agg(coalesce(h.count, 0) order by bin) into v_answer.confidence
   from generate_series(0, 9) bin
-  left join (select least(floor(pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at)) * 10)::integer, 9) as bin, count(*)
+  left join (select least(floor(pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at) * 10)::integer, 9) as bin, count(*)
              from pgmem.hygiene_node n where v_seq is null or n.project_seq = v_seq group by 1) h using (bin);
   v_answer.orphans := v_relations -> 'orphans';
   v_answer.hubs := v_relations -> 'hubs';

@@ -311,7 +311,7 @@ create or replace function pgmem.ranked_nodes(p_seqs bigint[], p_scores float8[]
 returns setof pgmem.ranked_node
 language sql stable set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(t.searched_text), found.score, n.trust_level::float8,
-         pgmem.confidence(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at))
+         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at)
   from unnest(p_seqs, p_scores) as found(seq, score)
   cross join lateral (select * from pgmem.visible_node n where n.seq = found.seq offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) t

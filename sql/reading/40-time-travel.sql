@@ -257,7 +257,7 @@ begin
       'id', s.id, 'label', s.label, 'key', s.key, 'title', s.title,
       'passage', pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)),
       'project', s.project, 'scope', s.scope, 'score', s.rank, 'fulltext', s.rank, 'trust', s.trust_level,
-      'confidence', pgmem.confidence(s.initial_confidence, pgmem.aged_since(s.label, s.instructs, s.updated_at)), 'created_at', s.created_at)
+      'confidence', pgmem.confidence(s.initial_confidence, s.label, s.instructs, s.updated_at), 'created_at', s.created_at)
       order by s.rank desc, s.seq desc), '[]')
     from (
       select s.*, ts_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s

@@ -151,11 +151,7 @@ begin
     perform pgmem.refresh_states(v_node.seq);
     select n.* into v_node from pgmem.node n where n.seq = v_node.seq;
   end if;
-  if pgmem.is_hidden_status(v_node.status) then
-    perform pgmem.set_aside_embeddings(array[v_node.seq]);
-  else
-    perform pgmem.store_embedding(v_node, null);
-  end if;
+  perform pgmem.store_embedding(v_node);
   return v_node;
 end;
 $$;
@@ -184,15 +180,11 @@ declare
   v_change record := pgmem.begin_change(
     'revert', v_caller, p_label, p_key, p_project_id, false, p_governance_token);
   v_node   pgmem.node := v_change.node;
-  v_held   pgmem.save_result;
 begin
   if pgmem.needs_review(v_node, v_caller, false) then
-    v_held := pgmem.hold_change(v_caller, 'revert', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
-      'key', v_node.id, 'title', v_node.title, 'version', p_version, 'project_id', v_node.project)), v_node);
-    v_answer.status := v_held.status;
-    v_answer.dedup_outcome := v_held.dedup_outcome;
-    v_answer.next_step := v_held.next_step;
-    v_answer.save_id := v_held.save_id;
+    v_answer := jsonb_populate_record(v_answer, to_jsonb(pgmem.hold_change(v_caller, 'revert',
+      jsonb_strip_nulls(jsonb_build_object('label', v_node.label, 'key', v_node.id, 'title', v_node.title,
+        'version', p_version, 'project_id', v_node.project)), v_node)));
   else
     v_node := pgmem.put_back(v_node, p_version, v_caller);
     v_answer.status := v_node.status;

@@ -96,22 +96,15 @@ declare
   v_change record := pgmem.begin_change(
     'forget', v_caller, p_label, p_key, p_project_id, p_purge, p_governance_token);
   v_node   pgmem.node := v_change.node;
-  v_held   pgmem.save_result;
 begin
   v_answer.id := v_node.id;
   v_answer.label := v_node.label;
   v_answer.key := v_node.key;
   v_answer.title := v_node.title;
   if pgmem.needs_review(v_node, v_caller, p_purge) then
-    v_held := pgmem.hold_change(v_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
-      'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node);
-    v_answer.edges := 0;
-    v_answer.versions := 0;
-    v_answer.vectors := 0;
-    v_answer.status := v_held.status;
-    v_answer.dedup_outcome := v_held.dedup_outcome;
-    v_answer.next_step := v_held.next_step;
-    v_answer.save_id := v_held.save_id;
+    v_answer := jsonb_populate_record(v_answer, '{"edges": 0, "versions": 0, "vectors": 0}' || to_jsonb(
+      pgmem.hold_change(v_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
+        'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node)));
   else
     v_answer.next_step := pgmem.still_replaced(v_node);
     select f.status, f.edges, f.versions, f.vectors

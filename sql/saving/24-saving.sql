@@ -14,6 +14,29 @@
 -- Locks: save_id, then the token, then scopes, then rows of node.
 
 
+select pgmem.declare_answer('near_name', $$
+An existing name that a new one resembles; 1.0 for another spelling of it, less for other letters.
+
+new_name text, id uuid, label text, name text, score float8
+$$);
+
+select pgmem.declare_answer('contradiction', $$
+A memory that a save contradicts: on which axis, and what each of them says.
+
+id uuid, axis object|number|date|negation|preference, theirs text, ours text
+$$);
+
+select pgmem.declare_answer('save_result', $$
+The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome.
+
+status saved|pending_retry|failed|blocked_scope|dropped, artifact_id uuid?
+dedup_outcome new|duplicate_skip|supersede|manual_review?, candidate_id uuid?, message text?, next_step text?
+save_id uuid?, embedded boolean = false
+near_names near_name[] = {}: Existing names that resemble one that this save made.
+conflicts contradiction[] = {}: What it contradicts; of plain statements of one writer the later one holds.
+$$);
+
+
 create or replace function pgmem.next_step(p_status text) returns text
 language sql immutable parallel safe
 begin atomic

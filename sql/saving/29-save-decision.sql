@@ -35,7 +35,7 @@ $$,
     pgmem.field('owner', 'text', 'Who decided it; a name.', p_approved => false),
     pgmem.field('date', 'date', 'The day, YYYY-MM-DD; unset: today.', p_starts => 'today'),
     pgmem.field('confidence', 'confidence', 'How certain it is, 0 to 1.', p_kept => 'confidence', p_starts => '1.0',
-      p_query => 'pgmem.confidence(n.initial_confidence, null)'),
+      p_query => 'n.initial_confidence::float8'),
     pgmem.field('supersedes', 'text', 'The decision that this one replaces; its id or title.', p_kept => 'nothing',
       p_approved => false),
     pgmem.field('superseded_by', 'uuid', 'The id of the decision that superseded it; null: none has.', p_kept => 'view',
@@ -156,16 +156,15 @@ create or replace function pgmem.store_decision(
 ) returns pgmem.save_result
 language plpgsql as $$
 declare
-  v_node       pgmem.node := p_node;
-  v_repeat     uuid := pgmem.find_repeat(p_node);
-  v_near       record;
-  v_earlier    pgmem.node;
-  v_supersedes boolean := false;
-  v_named      text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
-  v_conflicts  jsonb;
-  v_ended      boolean := coalesce(p_node.valid_to < pgmem.now(), false);
-  v_locked     boolean;
-  v_result     pgmem.save_result;
+  v_node      pgmem.node := p_node;
+  v_repeat    uuid := pgmem.find_repeat(p_node);
+  v_near      record;
+  v_earlier   pgmem.node;
+  v_named     text := case when p_review is null then pgmem.clean_text(p_arguments ->> 'supersedes', 'supersedes') end;
+  v_conflicts jsonb;
+  v_ended     boolean := coalesce(p_node.valid_to < pgmem.now(), false);
+  v_locked    boolean;
+  v_result    pgmem.save_result;
 begin
   if v_repeat is not null then
     if v_named is not null then  -- saved before, and now it is said what it replaces
@@ -189,34 +188,23 @@ begin
 
   v_near := pgmem.near_duplicate(v_node.scope_key, v_node.tenant, v_node.title);
   v_node.title_tokens := v_near.words;
-  if v_ended then
-    v_near.seq := null;
-    v_near.rival_seq := null;
-  end if;
   if p_review = 'supersede' then
     -- What the reviewer saw, under the lock of its scope; not what is nearest by now.
-    select n.seq, n.id into v_near.seq, v_near.id from pgmem.visible_node n
-    where n.id = p_superseded_id and n.status = 'active';
-    if v_near.seq is null then
+    select n.* into v_earlier from pgmem.visible_node n where n.id = p_superseded_id and n.status = 'active';
+    if v_earlier.seq is null then
       raise exception using errcode = 'PM001',
         message = format('Decision %s is not live any more: look at the review again, then decide.', p_superseded_id);
     end if;
-    v_supersedes := true;
   elsif v_named is not null then
     v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
-    v_near.seq := v_earlier.seq;
-    v_near.id := v_earlier.id;
-    v_supersedes := true;
-  elsif v_near.seq is not null then
-    v_supersedes := p_review is null and v_near.score >= pgmem.setting_float('dedup_supersede');
-    if p_review is null and v_supersedes then
+  elsif p_review is null and not v_ended and v_near.seq is not null then
+    if v_near.score >= pgmem.setting_float('dedup_supersede') then
       select n.* into v_earlier from pgmem.node n where n.seq = v_near.seq;
       if pgmem.outranked(v_earlier.trust_level, p_caller) then
         perform pgmem.refuse('failed', pgmem.review_message(v_earlier, p_caller), pgmem.review_step(),
           'manual_review', v_near.id);
       end if;
-    end if;
-    if p_review is null and not v_supersedes and v_near.score >= pgmem.setting_float('dedup_manual_review') then
+    elsif v_near.score >= pgmem.setting_float('dedup_manual_review') then
       perform pgmem.refuse('failed',
         format('Cannot distinguish duplicate vs supersede. Review candidate: %s', v_near.id),
         pgmem.review_step('new | supersede | drop'), 'manual_review', v_near.id);
@@ -224,25 +212,22 @@ begin
   end if;
 
   v_node := pgmem.insert_node(v_node, v_near.ranked);
-  if v_supersedes then
-    perform pgmem.supersede_decision(v_node, v_near.seq);
+  if v_earlier.seq is not null then
+    perform pgmem.supersede_decision(v_node, v_earlier.seq);
   end if;
   v_conflicts := pgmem.record_contradictions(v_node);
-  if v_near.rival_seq is not null and v_near.rival_seq is distinct from v_near.seq and not v_conflicts @> jsonb_build_array(jsonb_build_object('id', v_near.rival_id)) then
+  if not v_ended and v_near.rival_seq <> coalesce(v_earlier.seq, v_near.seq, 0)
+      and not v_conflicts @> jsonb_build_array(jsonb_build_object('id', v_near.rival_id)) then
     perform pgmem.insert_edge(v_near.rival_seq, 'CONFLICTS_WITH', v_node.seq);
     v_conflicts := v_conflicts || jsonb_build_object('id', v_near.rival_id, 'axis', v_near.axis,
       'theirs', v_near.theirs, 'ours', v_node.title);
   end if;
-  if not v_supersedes then
-    v_result := pgmem.saved(v_node.id, 'new', p_embedded => pgmem.store_embedding(v_node, p_embedding),
-                            p_conflicts => v_conflicts);
-    if v_conflicts <> '[]' then
-      v_result.next_step := 'Both hold until somebody decides: if this one replaces the other, save it again with supersedes.';
-    end if;
-    return v_result;
+  v_result := pgmem.saved(v_node.id, case when v_earlier.seq is null then 'new' else 'supersede' end, v_earlier.id,
+    'Supersedes ' || v_earlier.id || '.', pgmem.store_embedding(v_node, p_embedding), p_conflicts => v_conflicts);
+  if v_earlier.seq is null and v_conflicts <> '[]' then
+    v_result.next_step := 'Both hold until somebody decides: if this one replaces the other, save it again with supersedes.';
   end if;
-  return pgmem.saved(v_node.id, 'supersede', v_near.id, format('Supersedes %s.', v_near.id),
-                     pgmem.store_embedding(v_node, p_embedding), p_conflicts => v_conflicts);
+  return v_result;
 end;
 $$;
 comment on function pgmem.store_decision is $$

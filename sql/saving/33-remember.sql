@@ -69,7 +69,6 @@ declare
     p_label, p_properties, p_valid_from, p_valid_to, p_project_id, p_share, v_caller);
   v_written record;
   v_change  jsonb;
-  v_held    pgmem.save_result;
 begin
   perform pgmem.lock_targets(v_asked.node, p_relations);
   v_written := pgmem.write_named(v_asked.node, v_asked.key_field, v_caller);
@@ -86,17 +85,9 @@ begin
       'properties', p_properties, 'relations', p_relations, 'valid_from', p_valid_from, 'valid_to', p_valid_to,
       'project_id', p_project_id, 'share', p_share));
     if v_written.refused then
-      v_held := pgmem.hold_change(v_caller, 'remember', v_change, v_written.node);
-      v_answer.status := v_held.status;
-      v_answer.dedup_outcome := v_held.dedup_outcome;
-      v_answer.next_step := v_held.next_step;
-      v_answer.save_id := v_held.save_id;
-      v_answer.relations_made := '[]';
-      v_answer.stubs_made := '[]';
-      v_answer.did_you_mean := '[]';
-      v_answer.near_names := '[]';
-      v_answer.embedded := false;
-      return v_answer;
+      return jsonb_populate_record(v_answer, to_jsonb(
+        pgmem.hold_change(v_caller, 'remember', v_change, v_written.node))
+        || '{"relations_made": [], "stubs_made": [], "did_you_mean": []}');
     end if;
     v_answer.conflict := coalesce(v_answer.conflict, '{}') || pgmem.hold_contradiction(
       v_caller, 'remember', v_change, v_written.contradicts, (v_asked.node).valid_from);

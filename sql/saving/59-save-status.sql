@@ -451,7 +451,7 @@ begin
         pgmem.argument_time(p_arguments, 'valid_from'), pgmem.argument_time(p_arguments, 'valid_to'));
       v_new := (pgmem.merge_node_state(pgmem.settled(v_node), v_new, v_label.key_field, true)).node;
       perform pgmem.link_named(v_new, p_arguments -> 'relations', p_caller);
-      perform pgmem.store_embedding(v_new, null);
+      perform pgmem.store_embedding(v_new);
   end case;
   return pgmem.saved(p_candidate_id, 'supersede', p_candidate_id);
 end;

@@ -106,12 +106,15 @@ comment on function pgmem.queue_changed is
 
 -- The vector that a save brings is kept if it was made from the text as finally written; otherwise the worker embeds.
 -- A store without an active model pays one lookup.
-create or replace function pgmem.store_embedding(p_node pgmem.node, p_embedding pgmem.given_embedding) returns boolean
+create or replace function pgmem.store_embedding(
+  p_node pgmem.node,
+  p_embedding pgmem.given_embedding default null
+) returns boolean
 language plpgsql as $$
 declare
   v_found record;
 begin
-  if not pgmem.is_memory(p_node.label) or not pgmem.has_vectors() then
+  if not pgmem.is_memory(p_node.label) or pgmem.is_hidden_status(p_node.status) or not pgmem.has_vectors() then
     return false;
   end if;
   if (p_embedding).vector is not null then
@@ -134,7 +137,7 @@ begin
 end;
 $$;
 comment on function pgmem.store_embedding(pgmem.node, pgmem.given_embedding) is
-  'Keep the vector a save brought, or queue its text for the worker; true when kept.';
+  'Keep the vector a save brought, or queue its text for the worker; true when kept. A hidden node has none.';
 
 
 create or replace function pgmem.put_vector(
