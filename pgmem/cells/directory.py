@@ -21,7 +21,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import class_row, dict_row
 
 from pgmem.database.dsn import without_secrets
-from pgmem.errors import DatabaseUnavailable, InvalidArgument, UnsuitableDatabase, first_line
+from pgmem.errors import Busy, DatabaseUnavailable, InvalidArgument, UnsuitableDatabase, first_line
 from pgmem.install import schema
 
 Connection = psycopg.Connection[dict[str, Any]]
@@ -35,6 +35,9 @@ LOGINS = ("pgmem_front_agent", "pgmem_front_reviewer", "pgmem_front_owner")
 """The logins of a front at its cells (`pgmem.make_front_logins`)."""
 
 _CONNECT_S = 5
+_STANDBY_S = 60.0
+"""So long a change of the map waits for the standbys of the front."""
+
 _ATTEMPTS = 5
 """Of an upgrade: each waits for what agents hold, and they wait for it."""
 
@@ -286,12 +289,14 @@ class Directory:
         """Share the organisations to come evenly among the cells that take new ones; those that exist stay.
 
         The names of those that exist are written down before the hash of a name means another cell, and once more after
-        the last call that was routed by the hash before.
+        the last call that was routed by the hash before, also by a standby of the front.
+
+        Raises:
+            InvalidArgument: no cell takes new organisations.
+            Busy: a standby of the front has not seen the change in a minute.
         """
         cells = self.cells()
-        open_cells = [cell.number for cell in cells if cell.takes_new]
-        if not open_cells:
-            raise InvalidArgument("No other cell takes new organisations: add one first.")
+        open_cells = self._require_open()
         held: dict[int, list[int]] = {cell.number: [] for cell in cells}
         for row in self.connection.execute("select slot, cell from front.slot order by slot"):
             held[row["cell"]].append(row["slot"])
@@ -311,7 +316,23 @@ class Directory:
             changed = one(self.connection, "select pg_current_xact_id()::text::bigint as id")["id"]
         while not one(self.connection, _NO_OLDER, (changed,))["done"]:
             time.sleep(0.02)
+        late = self._await_standbys(changed)
         self._write_down(donors, cells)
+        if late:
+            raise Busy(
+                f"A standby of the front does not follow it: {', '.join(late)}. Until it does, it sends"
+                " organisations that are new to the cells as they were shared before; then run pgmem doctor --cells."
+            )
+
+    def _await_standbys(self, transaction: int) -> list[str]:
+        """Wait until the standbys have seen a transaction and ended the calls from before it; those that have not."""
+        place = one(self.connection, "select pg_current_wal_lsn()::text as place")["place"]
+        deadline = time.monotonic() + _STANDBY_S
+        while late := self.connection.execute(_LATE, (place, transaction)).fetchall():
+            if time.monotonic() > deadline:
+                return [str(row["name"]) for row in late]
+            time.sleep(0.02)
+        return []
 
     def _write_down(self, donors: set[int], cells: list[Cell]) -> None:
         for cell in cells:
@@ -327,7 +348,16 @@ class Directory:
             self.connection.execute(
                 "update front.cell set takes_new = %s where number = %s", (takes, cell.number)
             )
-            self.share()
+            self._require_open()
+        # A transaction of its own: the names are written down once more when calls see the change.
+        self.share()
+
+    def _require_open(self) -> list[int]:
+        """The cells that take new organisations; an error if there is none."""
+        found = [cell.number for cell in self.cells() if cell.takes_new]
+        if not found:
+            raise InvalidArgument("No other cell takes new organisations: add one first.")
+        return found
 
     def fail_over(self, cell: Cell, through: str, admin_dsn: str | None = None) -> Cell:
         """Let the front reach a cell by another address, that of its promoted replica.
@@ -428,6 +458,16 @@ from pgmem.schema_version v
 _NO_OLDER: LiteralString = """
 select not exists (select from pg_stat_activity a where a.datname = current_database() and a.pid <> pg_backend_pid()
   and age(a.backend_xmin) >= age((%s & x'ffffffff'::bigint)::text::xid)) as done
+"""
+
+
+# A standby tells which snapshots its calls have if it sends feedback (hot_standby_feedback), by a slot or without one.
+_LATE: LiteralString = """
+select coalesce(nullif(r.application_name, ''), r.client_addr::text, 'unnamed') as name
+from pg_stat_replication r left join pg_replication_slots s on s.active_pid = r.pid
+where r.state = 'streaming'
+  and (r.replay_lsn < %s::pg_lsn
+       or age(coalesce(s.xmin, r.backend_xmin)) >= age((%s & x'ffffffff'::bigint)::text::xid))
 """
 
 

@@ -133,8 +133,7 @@ def drain(directory: Directory, cell: Cell, progress: Progress) -> Iterator[Move
     Raises:
         InvalidArgument: no other cell takes new organisations.
     """
-    if cell.takes_new:
-        directory.take_new(cell, takes=False)
+    directory.take_new(cell, takes=False)
     for found in directory.moves():
         if found["from_cell"] == cell.number:
             yield move(directory, found["org_id"], directory.cell(found["to_cell"]), progress)

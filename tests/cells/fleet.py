@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import psycopg
 from psycopg.rows import DictRow, dict_row
@@ -34,19 +35,28 @@ def missing() -> str | None:
     return None
 
 
+def faketime() -> Path | None:
+    """The library that gives a program another clock; None where it is not installed."""
+    return next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+
+
 def free_port() -> int:
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
+def as_postgres() -> list[str]:
+    """How a command begins that root may not run."""
+    return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
+
+
 def as_server(command: list[str | Path]) -> None:
     """Run a program that root may not run."""
-    own = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
     environment = {"PATH": os.environ["PATH"], "HOME": "/tmp", "LANG": "C.UTF-8"}
     # pg_ctl leaves its server behind, which would hold a pipe open.
     subprocess.run(
-        [*own, *command],
+        [*as_postgres(), *command],
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -64,11 +74,19 @@ def own_by_server(file: Path) -> None:
 
 @dataclass
 class Server:
-    """A PostgreSQL of a test."""
+    """A PostgreSQL of a test.
+
+    Attributes:
+        folder: of its data.
+        programs: initdb, pg_ctl and the others.
+        port: where it listens.
+        clock: by how much its clock is ahead of that of this machine, as `+420` or `-420` seconds; by libfaketime.
+    """
 
     folder: Path
     programs: Path
     port: int = field(default_factory=free_port)
+    clock: str = ""
 
     def dsn(self, database: str, user: str | None = "postgres") -> str:
         return f"host=127.0.0.1 port={self.port} dbname={database}" + (f" user={user}" if user else "")
@@ -82,7 +100,15 @@ class Server:
                     "jit=off\nmax_connections=300\nautovacuum=off\nwal_level=replica\nmax_wal_senders=5\n"
                     "log_min_messages=warning\nidle_in_transaction_session_timeout=60s\n"
                 )
-        as_server([self.programs / "pg_ctl", "-D", self.folder, "-l", f"{self.folder}.log", "-w", "start"])
+        # Set behind the change of user: libfaketime makes a semaphore, which must be that of the server.
+        faked: list[str | Path] = (
+            ["env", f"LD_PRELOAD={faketime()}", f"FAKETIME={self.clock}", "FAKETIME_DONT_FAKE_MONOTONIC=1"]
+            if self.clock
+            else []
+        )
+        as_server(
+            [*faked, self.programs / "pg_ctl", "-D", self.folder, "-l", f"{self.folder}.log", "-w", "start"]
+        )
 
     def stop(self, how: str = "immediate") -> None:
         if (self.folder / "postmaster.pid").exists():
@@ -103,6 +129,27 @@ class Server:
     @property
     def pid(self) -> int:
         return int((self.folder / "postmaster.pid").read_text().splitlines()[0])
+
+
+@contextmanager
+def replica_of(server: Server, *settings: str) -> Iterator[Server]:
+    """A streaming replica, up to date, with more settings of its own."""
+    made = Server(server.folder.parent / f"replica-{uuid4().hex[:6]}", server.programs)
+    as_server([server.programs / "pg_basebackup", "-d", server.dsn("postgres"), "-D", made.folder, "-R", "-c", "fast", "-X", "stream"])  # fmt: skip
+    with (made.folder / "postgresql.conf").open("a") as file:
+        file.write("\n".join((f"port={made.port}", *settings)) + "\n")
+    made.start()
+    try:
+        with psycopg.connect(server.dsn("postgres"), autocommit=True) as primary:
+            query = "select state = 'streaming' from pg_stat_replication"
+            waiting.until(
+                lambda: primary.execute(query.encode()).fetchone() == (True,),
+                primary,
+                "the replica does not stream",
+            )
+        yield made
+    finally:
+        made.stop()
 
 
 def wheel_programs() -> Path:
@@ -138,11 +185,8 @@ class Pooler:
             "query_timeout = 8\nserver_connect_timeout = 3\nquery_wait_timeout = 6\nserver_login_retry = 1\n"
         )
         subprocess.run(["chmod", "-R", "a+rwX", self.folder], check=True)
-        own = (
-            ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.geteuid() == 0 else []
-        )
         self.process = subprocess.Popen(
-            [*own, "pgbouncer", "-q", str(self.folder / "ini")], stderr=subprocess.DEVNULL
+            [*as_postgres(), "pgbouncer", "-q", str(self.folder / "ini")], stderr=subprocess.DEVNULL
         )
 
     def answers(self) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from shutil import rmtree
 from uuid import uuid4
@@ -18,8 +18,9 @@ from typer.testing import CliRunner
 from pgmem.cells import mover
 from pgmem.cells.directory import Directory
 from pgmem.cli import app
+from pgmem.errors import Busy
 from tests.cells import fleet as fleets
-from tests.cells.fleet import Fleet, Server, act, as_server
+from tests.cells.fleet import Fleet, Server, act, as_server, replica_of
 from tests.cells.writers import Writers
 from tests.conftest import caller, roomy_place
 from tests.serving import Agent, serving
@@ -28,27 +29,6 @@ from tests.waiting import until
 
 def name() -> str:
     return f"f{uuid4().hex[:10]}"
-
-
-@contextmanager
-def replica_of(server: Server) -> Iterator[Server]:
-    """A streaming replica, up to date."""
-    made = Server(server.folder.parent / f"replica-{uuid4().hex[:6]}", server.programs)
-    as_server([server.programs / "pg_basebackup", "-d", server.dsn("postgres"), "-D", made.folder, "-R", "-c", "fast", "-X", "stream"])  # fmt: skip
-    with (made.folder / "postgresql.conf").open("a") as settings:
-        settings.write(f"port={made.port}\n")
-    made.start()
-    try:
-        with psycopg.connect(server.dsn("postgres"), autocommit=True) as primary:
-            query = "select state = 'streaming' from pg_stat_replication"
-            until(
-                lambda: primary.execute(query.encode()).fetchone() == (True,),
-                primary,
-                "the replica does not stream",
-            )
-        yield made
-    finally:
-        made.stop()
 
 
 @pytest.mark.anyio
@@ -141,6 +121,54 @@ def test_a_standby_of_the_front_serves_saves(servers: tuple[Server, Server], fle
         until(lambda: (connection.execute(query.encode(), (org,)).fetchone() or {}).get("cell") == to, connection, "not replicated")  # fmt: skip
         assert call("save_context", content="After the move", project_id="shop")["status"] == "saved"
     assert set(fleet.rows_of(org)) == {to}
+
+
+def test_an_organisation_is_in_one_cell_though_a_standby_learns_late_of_another_cell(
+    servers: tuple[Server, Server],
+) -> None:
+    """The standby sends who is new by the map from before, until the change has come to it."""
+    front, cells = servers
+    late = ("recovery_min_apply_delay='2s'", "hot_standby_feedback=on", "wal_receiver_status_interval=1s")
+    with (
+        fleets.fleet(front, [cells], f"shared_{uuid4().hex[:8]}", 2) as fleet,
+        Directory.open(fleet.dsn) as found,
+        replica_of(front, *late) as standby,
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(standby.dsn(fleet.name), autocommit=True, row_factory=dict_row) as connection,
+    ):
+        found.take_new(found.cell(1), takes=False)
+        caught_up = "select count(*) as n from front.slot where cell = 1"
+        until(lambda: connection.execute(caught_up.encode()).fetchone() == {"n": 0}, connection, "not replicated")  # fmt: skip
+        sharing, orgs = pool.submit(found.take_new, found.cell(1), takes=True), []
+        while not sharing.done() or connection.execute(caught_up.encode()).fetchone() == {"n": 0}:
+            orgs.append(name())
+            act(connection, orgs[-1])
+            caller(connection)("save_session", objective="By the standby", project_id="shop")
+        sharing.result()
+        for org in orgs:
+            with fleet.session(org) as session:
+                said = caller(session)("save_session", objective="By the front", project_id="shop")
+                assert said["status"] == "saved"
+        assert [org for org in orgs if len(fleet.rows_of(org)) > 1] == []
+        assert {cell for org in orgs for cell in fleet.rows_of(org)} >= {0}
+
+
+def test_a_standby_that_does_not_follow_is_named(
+    servers: tuple[Server, Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    front, cells = servers
+    monkeypatch.setattr("pgmem.cells.directory._STANDBY_S", 0.5)
+    with (
+        fleets.fleet(front, [cells], f"behind_{uuid4().hex[:8]}", 2) as fleet,
+        Directory.open(fleet.dsn) as found,
+        replica_of(front) as standby,
+        psycopg.connect(standby.dsn("postgres"), autocommit=True) as behind,
+    ):
+        behind.execute("select pg_wal_replay_pause()")
+        with pytest.raises(Busy, match="A standby of the front does not follow it: walreceiver"):
+            found.take_new(found.cell(1), takes=False)
+        assert not found.cell(1).takes_new
+        behind.execute("select pg_wal_replay_resume()")
 
 
 def test_a_front_works_with_cells_of_a_later_release(servers: tuple[Server, Server]) -> None:
