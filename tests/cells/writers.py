@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -13,21 +14,32 @@ from tests.waiting import until
 
 
 class Writers:
-    """Processes that save for one organisation through the front, each with an outbox."""
+    """Processes that save for one organisation through the front, each with an outbox.
+
+    `sources` is a folder with the pgmem that they are programs of; without it this one.
+    """
 
     def __init__(
-        self, fleet: Fleet, org: str, folder: Path, count: int, processes: int = 2, pause: float = 0
+        self,
+        fleet: Fleet,
+        org: str,
+        folder: Path,
+        count: int,
+        processes: int = 2,
+        pause: float = 0,
+        sources: Path | None = None,
     ) -> None:
         self.fleet, self.org = fleet, org
         self.logs = [folder / f"w{n}.jsonl" for n in range(processes)]
         self.boxes = [folder / f"box{n}" for n in range(processes)]
         self.processes = []
         for n, log in enumerate(self.logs):
-            words = ["write", fleet.dsn, org, f"w{n}", str(count), str(self.boxes[n]), str(pause)]
+            name = f"{'e' if sources else 'w'}{n}"  # what a writer says is made of its name
+            words = ["write", fleet.dsn, org, name, str(count), str(self.boxes[n]), str(pause)]
             with log.open("w") as out:
-                self.processes.append(
-                    subprocess.Popen([sys.executable, "-m", "tests.cells.moving", *words], stdout=out)
-                )
+                program = [sys.executable, str(Path(__file__).with_name("moving.py")), *words]
+                environment = os.environ | ({"PYTHONPATH": str(sources)} if sources else {})
+                self.processes.append(subprocess.Popen(program, stdout=out, env=environment))
         with fleet.session() as connection:
             until(
                 lambda: all("\n" in log.read_text() for log in self.logs), connection, "no writer has saved"
@@ -52,11 +64,16 @@ class Writers:
             box.mkdir(mode=0o700, exist_ok=True)  # an outbox is made when something waits
             (box / "stop").touch()
 
-    def check(self) -> Counter[str]:
-        """Wait for their end; each save that was acknowledged is there once, and in one cell."""
+    def check(self, refused: str | None = None) -> Counter[str]:
+        """Wait for their end; each save that was acknowledged is there once, and in one cell.
+
+        A save may have failed where it was for this reason.
+        """
         for process in self.processes:
             assert process.wait(timeout=300) == 0
         lines = [json.loads(line) for log in self.logs for line in log.read_text().splitlines()]
+        if refused is not None:
+            lines = [line for line in lines if line[1] != "failed" or refused not in line[3]]
         counts = Counter(status for _, status, _, _ in lines)
         assert counts.keys() <= {"saved", "pending_retry"}, [line for line in lines if line[1] == "failed"][
             :3
