@@ -1,4 +1,4 @@
-"""The attack of canaries through a front with three cells, while the organisations move from cell to cell."""
+"""The attack of canaries through a front with three cells and a standby of it, while the organisations move from cell to cell."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pgmem.cells import mover
 from pgmem.cells.directory import Directory
-from tests.cells.fleet import Fleet
+from tests.cells.fleet import Fleet, Server, replica_of
 from tests.conftest import caller
 from tests.tenancy.canaries import TENANTS, Attack, attack
 from tests.waiting import until
@@ -35,7 +35,13 @@ def move_meanwhile(fleet: Fleet, done: Attack, moves: int, calls: int) -> list[i
     return came_to
 
 
-async def attacked(fleet: Fleet, folder: Path, *, moves: int, **calls: int) -> Attack:
+LATE = "recovery_min_apply_delay='700ms'"
+"""A standby that learns of each move later than the cells do: its map leads to a cell that the organisation has left."""
+
+
+async def attacked(
+    servers: tuple[Server, Server], fleet: Fleet, folder: Path, *, moves: int, **calls: int
+) -> Attack:
     """Attack while organisations move; no row of one is in two cells in the end."""
     done, rounds = Attack(), calls.get("rounds", 3)
     total = len(TENANTS) * rounds * sum(number for way, number in calls.items() if way != "rounds")
@@ -44,24 +50,39 @@ async def attacked(fleet: Fleet, folder: Path, *, moves: int, **calls: int) -> A
     async def moving() -> None:
         came_to.extend(await anyio.to_thread.run_sync(partial(move_meanwhile, fleet, done, moves, total)))
 
-    with fleet.session() as connection:
+    with fleet.session() as connection, replica_of(servers[0], LATE) as standby:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(moving)
             stores = [fleet.cell_dsn(number) for number in fleet.numbers]
-            await attack(fleet.dsn, folder, caller(connection), stores=stores, done=done, **calls)
+            await attack(
+                fleet.dsn,
+                folder,
+                caller(connection),
+                stores=stores,
+                replica=standby.dsn(fleet.name),
+                done=done,
+                **calls,
+            )
     assert done.calls.total() == total
     assert len(came_to) == moves
     for org, last in zip(ORGANISATIONS, came_to[-2:] if moves % 2 == 0 else came_to[:-3:-1], strict=True):
         assert set(fleet.rows_of(org)) == {last}
-    assert {user for _, user in done.saw_own} == set(TENANTS)
+    for way in ("sql", "standby"):
+        assert {user for by, user in done.saw_own if by == way} == set(TENANTS)
     return done
 
 
-async def test_no_canary_crosses_while_organisations_move(fleet: Fleet, tmp_path: Path) -> None:
-    await attacked(fleet, tmp_path, moves=4, sql=40, every=20, python=10)
+async def test_no_canary_crosses_while_organisations_move(
+    servers: tuple[Server, Server], fleet: Fleet, tmp_path: Path
+) -> None:
+    await attacked(servers, fleet, tmp_path, moves=4, sql=30, every=20, standby=20, python=10)
 
 
 @pytest.mark.long
-async def test_no_canary_crosses_in_ten_thousand_calls_and_twelve_moves(fleet: Fleet, tmp_path: Path) -> None:
-    done = await attacked(fleet, tmp_path, moves=12, sql=700, every=200, python=120, mcp=60, http=40)
+async def test_no_canary_crosses_in_ten_thousand_calls_and_twelve_moves(
+    servers: tuple[Server, Server], fleet: Fleet, tmp_path: Path
+) -> None:
+    done = await attacked(
+        servers, fleet, tmp_path, moves=12, sql=400, every=200, standby=300, python=120, mcp=60, http=40
+    )
     assert done.calls.total() >= 10_000

@@ -602,6 +602,16 @@ async def acting(user: str) -> AsyncIterator[None]:
         auth_context_var.reset(held)
 
 
+@asynccontextmanager
+async def session(dsn: str, user: str) -> AsyncIterator[AsyncConnection[Any]]:
+    """A session that says who it is."""
+    async with await AsyncConnection.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        identity = "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false),"
+        identity += " set_config('pgmem.session_id', 'the session of all', false)"
+        await connection.execute(identity, TENANTS[user])
+        yield connection
+
+
 async def attack(
     dsn: str,
     folder: Path,
@@ -614,13 +624,16 @@ async def attack(
     http: int = 0,
     pages: int = 0,
     changes: int = 0,
+    standby: int = 0,
     rounds: int = 3,
     stores: Iterable[str] | None = None,
+    replica: str = "",
     done: Attack | None = None,
 ) -> Attack:
     """`rounds` times, all tenants at once, so many calls of each over each way in.
 
-    `stores`: where the tables are, if `dsn` is a front of the test; `done`: to watch the attack as it goes on.
+    `stores`: where the tables are, if `dsn` is a front of the test; `replica`: a standby of that front, for `standby`
+    calls of SQL; `done`: to watch the attack as it goes on.
     """
     done = done or Attack()
     tokens = {
@@ -634,14 +647,12 @@ async def attack(
 
     async def tenant(user: str, memory: Memory, address: str | None, number: int) -> None:
         org, name = TENANTS[user]
-        async with await AsyncConnection.connect(
-            past_the_pooler(dsn), autocommit=True, row_factory=dict_row
-        ) as connection:
-            identity = "select set_config('pgmem.org_id', %s, false), set_config('pgmem.user_id', %s, false),"
-            identity += " set_config('pgmem.session_id', 'the session of all', false)"
-            await connection.execute(identity, (org, name))
+        async with session(past_the_pooler(dsn), user) as connection:
             await done.play("sql", user, number, sql, PEOPLE, over_sql(connection))
             await done.play("every", user, number, every, tuple(done.declared), over_sql(connection))
+        if standby:
+            async with session(replica, user) as connection:
+                await done.play("standby", user, number, standby, PEOPLE, over_sql(connection))
         own = memory.acting_as(MemoryScope(org_id=org, user_id=name))
         await done.play("python", user, number, python, PEOPLE, over_python(own))
         if mcp:
