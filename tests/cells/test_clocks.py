@@ -79,7 +79,7 @@ def say(call: Call, number: int) -> None:
     """Say something again, in other words, and something new."""
     for verb, arguments in (
         ("save_session", {"objective": f"Open for day {number}"}),
-        ("upsert_entity", {"entity_name": "Till", "fact": f"stands at place {number}"}),
+        ("upsert_entity", {"entity_name": "Till", "fact": f"is at place {number}"}),
         ("save_decision", {"title": "Close the shop at six", "rationale": f"reason {number}"}),
         ("save_context", {"content": f"note {number} of the till"}),
     ):
@@ -90,10 +90,10 @@ def say(call: Call, number: int) -> None:
 def heard(connection: psycopg.Connection[DictRow], number: int) -> None:
     """What was said last holds, wherever it was said. Lists by recency go by the times, which the clocks gave."""
     ways = {
-        "get_node('EntityFact', 'Till')": f"stands at place {number}",
+        "get_node('EntityFact', 'Till')": f"is at place {number}",
         "get_node('Decision', 'Close the shop at six')": f"reason {number}",
         "search_memory('till note', p_project_id => 'shop')": f"note {number} of the till",
-        "retrieve_context('shop', p_topic => 'till')": f"stands at place {number}",
+        "retrieve_context('shop', p_topic => 'till')": f"is at place {number}",
     }
     for way, text in ways.items():
         assert text in str(connection.execute(f"select * from pgmem.{way}".encode()).fetchall()), way
