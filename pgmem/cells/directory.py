@@ -349,7 +349,7 @@ class Directory:
                 "update front.cell set takes_new = %s where number = %s", (takes, cell.number)
             )
             self._require_open()
-        # A transaction of its own: the names are written down once more when calls see the change.
+        # After the commit, so that the names are written down once more when calls see the change.
         self.share()
 
     def _require_open(self) -> list[int]:
@@ -461,7 +461,7 @@ select not exists (select from pg_stat_activity a where a.datname = current_data
 """
 
 
-# A standby tells which snapshots its calls have if it sends feedback (hot_standby_feedback), by a slot or without one.
+# A standby reports which snapshots its calls have if it sends feedback (hot_standby_feedback), by a slot or without one.
 _LATE: LiteralString = """
 select coalesce(nullif(r.application_name, ''), r.client_addr::text, 'unnamed') as name
 from pg_stat_replication r left join pg_replication_slots s on s.active_pid = r.pid

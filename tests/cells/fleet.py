@@ -133,7 +133,7 @@ class Server:
 
 @contextmanager
 def replica_of(server: Server, *settings: str) -> Iterator[Server]:
-    """A streaming replica, up to date, with more settings of its own."""
+    """A streaming replica, up to date, with more settings."""
     made = Server(server.folder.parent / f"replica-{uuid4().hex[:6]}", server.programs)
     as_server([server.programs / "pg_basebackup", "-d", server.dsn("postgres"), "-D", made.folder, "-R", "-c", "fast", "-X", "stream"])  # fmt: skip
     with (made.folder / "postgresql.conf").open("a") as file:
