@@ -461,7 +461,7 @@ select not exists (select from pg_stat_activity a where a.datname = current_data
 """
 
 
-# A standby reports which snapshots its calls have if it sends feedback (hot_standby_feedback), by a slot or without one.
+# With hot_standby_feedback a standby reports the oldest snapshot of its calls, by a slot or without one.
 _LATE: LiteralString = """
 select coalesce(nullif(r.application_name, ''), r.client_addr::text, 'unnamed') as name
 from pg_stat_replication r left join pg_replication_slots s on s.active_pid = r.pid
