@@ -145,7 +145,7 @@ def place() -> Iterator[Path]:
     """An empty directory. Not tmp_path: under root the server is another user, and each pytest that starts
     anywhere closes the directory above tmp_path to other users again.
     """
-    with TemporaryDirectory(prefix="pgmem-test-", dir="/tmp", ignore_cleanup_errors=True) as name:
+    with TemporaryDirectory(prefix="pgmem-test-", dir=roomy_place(), ignore_cleanup_errors=True) as name:
         Path(name).chmod(0o711)  # run by root, the server has a separate user
         yield Path(name).resolve()
 

@@ -69,9 +69,9 @@ def test_five_times_the_memories_take_no_more_memory(
     connection: psycopg.Connection[DictRow], call: Call, new_store: NewStore, tmp_path: Path
 ) -> None:
     (small_out, small_in), (large_out, large_in) = moved(
-        connection, call, new_store, tmp_path, (300, 1500), 300
+        connection, call, new_store, tmp_path, (200, 1000), 450
     )
-    assert (tmp_path / "1500.jsonl").stat().st_size > 4_000_000
+    assert (tmp_path / "1000.jsonl").stat().st_size > 4_000_000
     assert large_out < small_out + 3
     assert large_in < small_in + 3
 
