@@ -6,7 +6,7 @@
 --
 -- live_node adds the rule of what is live (07-truth). recorded_state puts the present and the earlier states of nodes
 -- together; reads of the past take them from it through states_at (40-time-travel). memory_state is what verbs return
--- of them. The last three are what hygiene and reflection look at.
+-- of them. The last four are what hygiene and reflection look at.
 --
 -- Locks: none. An upgrade drops and makes these views again only where their text changed.
 
@@ -30,6 +30,15 @@ select e.* from pgmem.edge e
 join pgmem.visible_node s on s.seq = e.src
 join pgmem.visible_node d on d.seq = e.dst;
 comment on view pgmem.visible_edge is 'Internal: the edges whose two ends the caller sees.';
+
+
+create or replace view pgmem.open_conflict as
+select e.seq, e.src, e.dst, e.created_at, a.id, a.label, a.title, a.project, a.project_seq,
+       b.id as with_id, b.label as with_label, b.title as with_title, b.project as with_project,
+       b.project_seq as with_project_seq
+from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
+where e.rel = 'CONFLICTS_WITH';
+comment on view pgmem.open_conflict is 'Internal: the pairs of live memories that contradict each other.';
 
 
 create or replace view pgmem.visible_version as
@@ -85,6 +94,11 @@ where (pgmem.is_live(n.status, n.valid_from, n.valid_to) or n.status = 'stub')
   and pgmem.is_memory(n.label) and n.label not in ('Insight', 'Card');
 comment on view pgmem.reflected_node is
   'Internal: the nodes that reflection looks at: live memories and stubs, without insights and engineering cards.';
+
+
+create or replace view pgmem.reflected_own as
+select n.* from pgmem.reflected_node n where n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c);
+comment on view pgmem.reflected_own is 'Internal: those of them that are the caller''s own and more than a name.';
 
 
 -- Provenance (PRODUCED, SUPERSEDES, MERGES_INTO) says nothing about the things themselves.

@@ -73,7 +73,7 @@ begin
          and pgmem.folded(n.key) ~<~ pgmem.folded(p_node.key)
          and pgmem.folded(n.key) ~>=~ left(pgmem.folded(p_node.key), 1)
        order by pgmem.folded(n.key) using ~>~ limit 10)) n
-    where n.seq <> p_node.seq and n.status not in ('archived', 'merged', 'rejected', 'dismissed')
+    where n.seq <> p_node.seq and not pgmem.is_hidden_status(n.status)
       -- The same name under another label is not a slip, and a name in a relation would have been joined with it.
       and pgmem.folded(n.key) <> pgmem.folded(p_node.key)
       and length(n.key) between length(p_node.key) * 0.5 and length(p_node.key) * 2 + 2

@@ -246,7 +246,7 @@ begin
         and pgmem.folded(translate(coalesce(n.key, n.title), '-_', '  ')) = pgmem.folded(translate(p_name, '-_', '  '))
         and (p_label is null or n.label = p_label)
         and (pgmem.is_memory(n.label) or n.label = 'Project')
-        and n.status not in ('archived', 'merged', 'rejected', 'dismissed')
+        and not pgmem.is_hidden_status(n.status)
       order by n.seq limit 20) n;
   end if;
   select array_agg(n) into v_exact from unnest(v_found) n where coalesce(n.key, n.title) = p_name;

@@ -210,11 +210,12 @@ declare
   v_project bigint := pgmem.find_project(p_project_id);
 begin
   return query
-  select a.id, a.label, a.title::text, a.project, b.id, b.label, b.title::text, b.project, e.created_at
-  from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
-  where e.rel = 'CONFLICTS_WITH' and (v_project is null or v_project in (a.project_seq, b.project_seq))
-    and (p_id is null or p_id in (a.id, b.id))
-  order by e.seq limit p_limit;
+  select c.id, c.label, c.title::text, c.project, c.with_id, c.with_label, c.with_title::text, c.with_project,
+         c.created_at
+  from pgmem.open_conflict c
+  where (v_project is null or v_project in (c.project_seq, c.with_project_seq))
+    and (p_id is null or p_id in (c.id, c.with_id))
+  order by c.seq limit p_limit;
 end;
 $$;
 comment on function pgmem.list_conflicts is $$
@@ -241,8 +242,8 @@ declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_by     jsonb := jsonb_strip_nulls(jsonb_build_object(
                       'by', pgmem.clean_key(p_by, 'by'), 'reason', pgmem.clean_text(p_reason, 'reason')));
-  v_one    pgmem.node;
-  v_other  pgmem.node;
+  v_stays  pgmem.node;
+  v_goes   pgmem.node;  -- the first, where both hold
 begin
   perform pgmem.require_reviewer('settle_conflict');
   if p_holds is null and not v_by ? 'reason' then
@@ -250,37 +251,32 @@ begin
   elsif p_holds is not null and p_holds not in (p_id, p_with_id) then
     raise exception using errcode = 'PM001', message = 'holds is one of the two ids; leave it out if both hold.';
   end if;
-  select n.* into v_one from pgmem.visible_node n where n.id = p_id;
-  select n.* into v_other from pgmem.visible_node n where n.id = p_with_id;
-  if v_one.seq is null or v_other.seq is null then
+  select n.* into v_stays from pgmem.visible_node n where n.id = case when p_holds = p_id then p_id else p_with_id end;
+  select n.* into v_goes from pgmem.visible_node n where n.id = case when p_holds = p_id then p_with_id else p_id end;
+  if v_stays.seq is null or v_goes.seq is null then
     raise exception using errcode = 'PM002', message = 'One of the two memories was not found.';
   end if;
-  perform pgmem.require_own(v_one, v_caller);
-  perform pgmem.require_own(v_other, v_caller);
-  perform pgmem.lock_scope(least(v_one.scope_key, v_other.scope_key));
-  perform pgmem.lock_scope(greatest(v_one.scope_key, v_other.scope_key));
+  perform pgmem.require_own(v_stays, v_caller);
+  perform pgmem.require_own(v_goes, v_caller);
+  perform pgmem.lock_scopes(array[v_stays.scope_key, v_goes.scope_key]);
   if not exists (
-      select from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
-      where e.rel = 'CONFLICTS_WITH' and (e.src, e.dst) in ((v_one.seq, v_other.seq), (v_other.seq, v_one.seq))) then
+      select from pgmem.open_conflict c
+      where (c.src, c.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq))) then
     raise exception using errcode = 'PM001',
       message = 'No open conflict joins the two; another person may have decided it.';
   end if;
-  if p_holds = v_one.id and v_one.label = 'Decision' and v_other.label = 'Decision' then
-    perform pgmem.supersede(v_other.id::text, v_one.id::text, null, p_by);
-  elsif p_holds = v_other.id and v_one.label = 'Decision' and v_other.label = 'Decision' then
-    perform pgmem.supersede(v_one.id::text, v_other.id::text, null, p_by);
+  if p_holds is not null and v_stays.label = 'Decision' and v_goes.label = 'Decision' then
+    perform pgmem.supersede(v_goes.id::text, v_stays.id::text, null, p_by);
   else
     delete from pgmem.edge e where e.rel in ('CONFLICTS_WITH', 'SIMILAR_TO')
-      and (e.src, e.dst) in ((v_one.seq, v_other.seq), (v_other.seq, v_one.seq));
+      and (e.src, e.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq));
     if p_holds is null then
-      perform pgmem.insert_edge(least(v_one.seq, v_other.seq), 'SIMILAR_TO', greatest(v_one.seq, v_other.seq), v_by);
+      perform pgmem.insert_edge(least(v_stays.seq, v_goes.seq), 'SIMILAR_TO', greatest(v_stays.seq, v_goes.seq), v_by);
     else
-      perform pgmem.insert_edge(case when p_holds = v_one.id then v_one.seq else v_other.seq end, 'OUTDATES',
-                                case when p_holds = v_one.id then v_other.seq else v_one.seq end, v_by);
+      perform pgmem.insert_edge(v_stays.seq, 'OUTDATES', v_goes.seq, v_by);
     end if;
   end if;
-  select n.id, n.label, n.title, n.status into v_answer from pgmem.visible_node n
-  where n.id = case when p_holds = p_id then p_with_id else p_id end;
+  select n.id, n.label, n.title, n.status into v_answer from pgmem.visible_node n where n.seq = v_goes.seq;
   return v_answer;
 end;
 $$;

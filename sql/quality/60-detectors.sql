@@ -6,18 +6,10 @@
 -- key by which reflect knows an insight again: a new wording would propose again what was judged already.
 --
 -- Detectors read reflected_node and reflected_link (09-visible): live memories and stubs, and their relations from both
--- ends. Each returns at most 25 rows, the strongest first, so that one reflection stays readable.
+-- ends; those that say what is to be done with a memory read the caller's own (reflected_own). Each returns at most 25
+-- rows, the strongest first, so that one reflection stays readable.
 --
 -- Locks: none.
-
-
-create or replace function pgmem.insight(p_node pgmem.node) returns pgmem.insight_answer
-language sql stable set search_path = pgmem, pg_temp as $$
-  select p_node.id, p_node.title, p_node.props ->> 'summary', p_node.props ->> 'detector', p_node.initial_confidence,
-         p_node.trust_level, p_node.status,
-         array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at;
-$$;
-comment on function pgmem.insight is 'An Insight node as the verbs of reflection return it.';
 
 
 -- Ten of those joined are named.
@@ -110,9 +102,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
          format('%s %s was named %s times as wrong, %s as outdated and %s as used.', n.label, pgmem.short_name(n.title),
                 sum(u.wrong), sum(u.outdated), sum(u.used)),
          0.8, array[n.seq]
-  from pgmem.reflected_node n
+  from pgmem.reflected_own n
   join pgmem.usefulness u on u.node_seq = n.seq and u.tenant = any ((select pgmem.visible_tenants())::text[])
-  where n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c)
   group by n.seq, n.label, n.title having sum(u.wrong + u.outdated) > sum(u.used)
   order by sum(u.wrong + u.outdated - u.used) desc, n.seq limit 15;
 $$;
@@ -131,10 +122,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
                 pgmem.short_name(n.title), n.updated_at::date, k.since::date),
          0.4, array[n.seq]
   from (select min(r.since) as since from recorded r) k
-  join pgmem.reflected_node n on n.updated_at < k.since - interval '60 days'
+  join pgmem.reflected_own n on n.updated_at < k.since - interval '60 days'
   -- A record of some weeks; a shorter one says nothing of use.
-  where k.since < pgmem.now() - interval '21 days' and n.status <> 'stub' and not n.instructs
-    and n.label not in ('Session', 'Decision') and n.tenant = (select c.tenant from pgmem.caller() c)
+  where k.since < pgmem.now() - interval '21 days' and not n.instructs and n.label not in ('Session', 'Decision')
     and not exists (select from recorded r where r.id = n.id)
     and not exists (select from pgmem.usefulness u where u.node_seq = n.seq and u.tenant = n.tenant and u.used > 0)
     and not exists (select from pgmem.reflected_link l where l.seq = n.seq)
@@ -150,9 +140,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
          format('%s %s says the same in the same words, %s times in all; the first one stays.', n.label,
                 pgmem.short_name(n.title), cardinality(d.first_seqs)),
          0.7, d.first_seqs[2:] || n.seq
-  from pgmem.near_duplicates(null, null) d join pgmem.reflected_node n on n.seq = d.first_seqs[1]
-  where d.second_seqs is null and n.tenant = (select c.tenant from pgmem.caller() c)
-    and n.label not in ('Session', 'EntityFact', 'Card')
+  from pgmem.near_duplicates(null, null) d join pgmem.reflected_own n on n.seq = d.first_seqs[1]
+  where d.second_seqs is null and n.label not in ('Session', 'EntityFact', 'Card')
   order by cardinality(d.first_seqs) desc, n.seq limit 15;
 $$;
 comment on function pgmem.detect_doubles is
@@ -165,11 +154,10 @@ language sql stable set search_path = pgmem, pg_temp as $$
          format('%s %s rests on %s, which was not found on %s.', n.label, pgmem.short_name(n.title),
                 string_agg(k.target, ', ' order by k.target), max(k.checked_at)::date),
          0.5, array[n.seq]
-  from pgmem.reflected_node n
+  from pgmem.reflected_own n
   join pgmem.source_check k on k.node_seq = n.seq and k.target in (select c.target from pgmem.cited(n.props) c)
-  where n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c)
-    -- A turn may expire: what was learned of it stays.
-    and not n.props ? 'turn'
+  -- A turn may expire: what was learned of it stays.
+  where not n.props ? 'turn'
   group by n.seq, n.label, n.title, n.props
   having bool_and(k.state = 'GONE') and count(*) = (select count(distinct c.target) from pgmem.cited(n.props) c)
   order by n.seq limit 15;
@@ -183,12 +171,11 @@ language sql stable set search_path = pgmem, pg_temp as $$
          format('%s %s has %s characters; all that a session begins with has 4 800 (PGMEM_HOOK_TOKENS).', n.label,
                 pgmem.short_name(n.title), l.length),
          0.4, array[n.seq]
-  from pgmem.reflected_node n
+  from pgmem.reflected_own n
   -- Few are long, and only for those is the text built, which is never longer than its parts.
   cross join lateral (select case when length(n.title) + length(n.props::text) > 4800
     then length(pgmem.search_text(n.label, n.title, n.props)) end as length offset 0) l
-  where l.length > 4800 and n.tenant = (select c.tenant from pgmem.caller() c)
-    and n.label not in ('Session', 'Card') and n.status <> 'stub'
+  where l.length > 4800 and n.label not in ('Session', 'Card')
   order by l.length desc, n.seq limit 15;
 $$;
 comment on function pgmem.detect_oversize is 'Own memories that alone are longer than what a session begins with.';
@@ -201,9 +188,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
          format('%s of %s name none, as the others do: give them a citation.',
                 count(*) filter (where not s.cites), count(*)),
          0.4, (array_agg(n.seq order by n.seq desc) filter (where not s.cites))[:15]
-  from pgmem.reflected_node n join pgmem.node p on p.seq = n.project_seq
+  from pgmem.reflected_own n join pgmem.visible_node p on p.seq = n.project_seq
   cross join lateral (select exists (select from pgmem.cited(n.props)) as cites) s
-  where n.label in ('Decision', 'EntityFact') and n.status <> 'stub' and n.tenant = (select c.tenant from pgmem.caller() c)
+  where n.label in ('Decision', 'EntityFact')
   group by p.seq, p.title
   having count(*) filter (where not s.cites) between 1 and count(*) filter (where s.cites)
   order by p.seq limit 15;

@@ -134,6 +134,15 @@ select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 
   p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.');
 
 
+create or replace function pgmem.insight(p_node pgmem.node) returns pgmem.insight_answer
+language sql stable set search_path = pgmem, pg_temp as $$
+  select p_node.id, p_node.title, p_node.props ->> 'summary', p_node.props ->> 'detector', p_node.initial_confidence,
+         p_node.trust_level, p_node.status,
+         array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at;
+$$;
+comment on function pgmem.insight is 'An Insight node as the verbs of reflection return it.';
+
+
 create or replace function pgmem.forget_proposed(p_insight pgmem.node, p_caller pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare

@@ -60,11 +60,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('count', count(*), 'items', coalesce(
       jsonb_agg(jsonb_build_object('id', c.id, 'title', c.title, 'with_id', c.with_id, 'with_title', c.with_title)
                 order by c.seq) filter (where c.place <= p_limit), '[]'))
-  from (select e.seq, a.id, a.title, b.id as with_id, b.title as with_title,
-               row_number() over (order by e.seq) as place
-        from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
-        where e.rel = 'CONFLICTS_WITH'
-          and (p_project_seq is null or p_project_seq in (a.project_seq, b.project_seq))) c;
+  from (select o.*, row_number() over (order by o.seq) as place from pgmem.open_conflict o
+        where p_project_seq is null or p_project_seq in (o.project_seq, o.with_project_seq)) c;
 $$;
 comment on function pgmem.health_conflicts is 'The number of conflicts between live memories, and the first of them.';
 

@@ -261,9 +261,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(jsonb_agg(jsonb_build_object(
            'id', n.id, 'label', n.label, 'title', left(n.title, 200), 'status', n.status, 'project', n.project,
            'depth', coalesce(s.depth, 0)) order by s.depth, s.seq), '[]')
-  from unnest(p_seqs, p_depths) as s(seq, depth) join pgmem.node n on n.seq = s.seq;
+  from unnest(p_seqs, p_depths) as s(seq, depth) join pgmem.visible_node n on n.seq = s.seq;
 $$;
-comment on function pgmem.drawn_nodes is 'Memories of a drawn graph, which the caller sees, as JSON; without depths in the middle.';
+comment on function pgmem.drawn_nodes is 'Memories of a drawn graph as JSON; without depths all are in the middle.';
 
 
 select pgmem.declare_answer('drawn_node', $$
@@ -578,8 +578,7 @@ begin
   from pgmem.visible_node n
   where n.label in ('Insight', 'Card') and (v_project is null or n.project_seq = v_project or n.label = 'Insight');
   select count(*) into v_answer.conflicts
-  from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
-  where e.rel = 'CONFLICTS_WITH' and (v_project is null or v_project in (a.project_seq, b.project_seq));
+  from pgmem.open_conflict c where v_project is null or v_project in (c.project_seq, c.with_project_seq);
   return v_answer;
 end;
 $$;

@@ -227,7 +227,7 @@ begin
     order by n.seq
   loop
     select n.* into v_node from pgmem.node n where n.seq = v_item.seq for share;
-    continue when v_node.seq is null or v_node.status in ('archived', 'merged', 'rejected', 'dismissed');
+    continue when v_node.seq is null or pgmem.is_hidden_status(v_node.status);
     perform pgmem.require_own(v_node, v_caller);
     perform pgmem.put_vector(v_node.seq, v_model, v_node.tenant, coalesce(v_node.project_seq, 0),
       encode(sha256(convert_to(pgmem.embedding_text(v_node.label, v_node.title, v_node.props), 'UTF8')), 'hex'),

@@ -197,11 +197,9 @@ declare
   v_now    text := case when p_session_id is not null then pgmem.conversation(p_client, p_session_id) end;
   v_last   text;
 begin
-  select coalesce(jsonb_agg(jsonb_build_array(c.title, c.other) order by c.created_at desc), '[]') into conflicts
-  from (select a.title, b.title as other, e.created_at
-        from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
-        where e.rel = 'CONFLICTS_WITH' and v_scope.project_seq in (a.project_seq, b.project_seq)
-        order by e.created_at desc limit 3) c;
+  select coalesce(jsonb_agg(jsonb_build_array(c.title, c.with_title) order by c.created_at desc), '[]') into conflicts
+  from (select * from pgmem.open_conflict o where v_scope.project_seq in (o.project_seq, o.with_project_seq)
+        order by o.created_at desc limit 3) c;
   select n.session_id into v_last from pgmem.node n
   where n.project_seq = v_scope.project_seq and n.status = 'captured' and n.tenant = any (v_caller.tenants)
     and n.session_id is distinct from v_now

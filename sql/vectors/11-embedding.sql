@@ -247,7 +247,7 @@ begin
   v_model := pgmem.require_model(p_model);
   for v_item in select value from jsonb_array_elements(p_items) order by (value ->> 'node_seq')::bigint loop
     select n.* into v_node from pgmem.node n where n.seq = (v_item ->> 'node_seq')::bigint for share;
-    continue when v_node.seq is null or v_node.status in ('archived', 'merged', 'rejected', 'dismissed')
+    continue when v_node.seq is null or pgmem.is_hidden_status(v_node.status)
       or not (v_tenants is null or v_node.tenant = any (v_tenants));
     v_text := pgmem.embedding_text(v_node.label, v_node.title, v_node.props);
     -- The text has changed since it was claimed: it goes back to the queue, or the newer vector stays.

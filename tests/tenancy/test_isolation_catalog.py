@@ -70,8 +70,6 @@ READERS = {
     "renew_vectors": "the upgrade's: nodes of a range, whosever they are",
     "delete_embeddings": "nodes that its caller found through what the tenant may see",
     "set_aside_embeddings": "nodes that its caller found through what the tenant may see",
-    "list_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
-    "health_conflicts": "edges whose two ends are nodes of live_node, which is filtered",
     "outdated_decisions": "edges of nodes of hygiene_node, which is filtered",
     "detect_cross_project_solution": "edges of nodes of reflected_node, which is filtered",
     "detect_training_opportunity": "edges of nodes of reflected_node, which is filtered",
