@@ -310,7 +310,8 @@ return format(case
 comment on function front.total_of is 'The expression that makes one value of those of all cells.';
 
 
--- Where the directory has a part, before the call of the cell or after it. v_row is the answer.
+-- Where the directory has a part, before the call of the cell, after it or instead of it. v_row is the answer. Limits of
+-- a login are set by who may alter roles, which the owner of these functions may not.
 create or replace function front.own_part(p_verb text, p_when text) returns text
 language sql immutable
 return case p_verb || ' ' || p_when
@@ -360,13 +361,23 @@ return case p_verb || ' ' || p_when
   v_row.role_name := p_role;
   v_row.org_id := coalesce(p_org_id, '');
   v_row.user_id := coalesce(p_user_id, '');
+  v_row.unlimited := case when v_row.org_id || v_row.user_id <> ''
+    then '{statement_timeout,idle_in_transaction_session_timeout,temp_file_limit,connection limit}'::text[] else '{}' end;
   delete from front.login l where l.role_name = p_role;
   if v_row.org_id <> '' or v_row.user_id <> '' then
     insert into front.login values (p_role, v_row.org_id, v_row.user_id);
   end if;$body$
+  when 'list_tenants instead' then $body$
+  return query
+  select coalesce(f.org_id, l.org_id), coalesce(f.user_id, l.user_id), coalesce(f.memories, 0), coalesce(f.projects, 0),
+    coalesce(f.tokens, 0), coalesce(l.roles, '{}')
+  from relay.list_tenants(front.who('list_tenants', 'look', 'union')) f
+  full join (select l.org_id, l.user_id, array_agg(l.role_name::text order by l.role_name) as roles
+             from front.login l group by 1, 2) l on (l.org_id, l.user_id) = (f.org_id, f.user_id)
+  order by 1, 2;$body$
 end;
 comment on function front.own_part is
-  'What the function of a verb does with the directory, before or after the call of the cell; else null.';
+  'What the function of a verb does with the directory, before, after or instead of the call of the cell; else null.';
 
 
 -- A function that is replaced is still there for a session that has just found it; one that is made anew is not. Only
@@ -428,6 +439,7 @@ begin
     $make$, front.columns_of(v_gives, 'v.%1$I'),
       case when v_void then '1 as r' when v_scalar then 'f as r' else 'f.*' end, v_name, v_taken));
   v_body := case
+    when front.own_part(v_name, 'instead') is not null then front.own_part(v_name, 'instead')
     when v_reach = 'front' then ''
     when v_void then format('perform %s;', v_call)
     when (p_verb ->> 'many')::boolean then format('return query select %s%s from %s f;',

@@ -56,6 +56,29 @@ def test_init_and_export_say_what_a_front_is(fleet: Fleet, tmp_path: Path) -> No
         assert connection.execute("select to_regclass('pgmem.node') as node").fetchone() == {"node": None}
 
 
+def test_a_login_is_bound_and_listed_at_a_front(fleet: Fleet, org: str) -> None:
+    """A cell knows no login of the front; and one whose tenant has saved nothing yet is listed too."""
+    login, other = f"analyst_{name()}", name()
+    started(fleet, org)
+    with fleet.session() as connection:
+        connection.execute(f"create role {login} login; grant pgmem_writer to {login}".encode())
+    for each in (org, other):
+        code, said = run("tenancy", "bind", login, "--org", each, "--user", "ana", "--dsn", fleet.dsn)
+        assert (code, said) == (0, f"{login} is {each}/ana.\n")
+        code, said = run("tenancy", "list", "--json", "--dsn", fleet.dsn)
+        assert [row["roles"] for row in json.loads(said) if row["org_id"] == each] == [[login]]
+    with fleet.session() as connection:
+        row = connection.execute("select unlimited from pgmem.bind_role(%s, %s)", (login, org)).fetchone()
+        assert row is not None
+        assert "temp_file_limit" in row["unlimited"]
+    assert run("tenancy", "bind", login, "--dsn", fleet.dsn) == (
+        0,
+        f"{login} is no longer bound to a tenant.\n",
+    )
+    with fleet.session() as connection:
+        connection.execute(f"drop role {login}".encode())
+
+
 @pytest.mark.anyio
 async def test_a_save_in_the_callers_transaction_is_refused_at_a_front(fleet: Fleet) -> None:
     org = name()
