@@ -7,6 +7,10 @@ OPTIONS ?=
 # Other projects' own tests: a folder `upstream` in a folder beside this one, unless it is named.
 export PGMEM_UPSTREAM ?= $(abspath $(firstword $(wildcard ../*/upstream)))
 
+# The others are of an install, of a server, or of no database.
+THROUGH_A_FRONT = tests/docs/test_examples.py $(addprefix tests/, cards cli concurrency engines extraction feed hook hygiene \
+  importers integrations mcp model moving recall search security sql stores telemetry temporal tenancy ui vault)
+
 .PHONY: help demo docs test test-long test-security test-front test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
 
 help:  ## list the targets
@@ -35,9 +39,8 @@ test-long: $(VENV)/.installed  ## run the tests that take minutes
 test-security: $(VENV)/.installed  ## run the attacks that must fail
 	$(BIN)/python -m pytest tests/security $(ARGS)
 
-test-front: $(VENV)/.installed  ## the tests of verbs, library and MCP through a front with one cell; needs PL/Proxy and PgBouncer
-	$(BIN)/python -m pytest --front 1 tests/sql tests/temporal tests/search tests/tenancy tests/mcp tests/engines \
-	  tests/stores tests/integrations tests/hygiene tests/recall tests/docs/test_examples.py $(ARGS)
+test-front: $(VENV)/.installed  ## all tests that use a store, through a front with one cell; needs PL/Proxy and PgBouncer
+	$(BIN)/python -m pytest --front 1 -n 2 $(THROUGH_A_FRONT) $(ARGS)
 
 test-managed: $(VENV)/.installed  ## the tests as a plain role behind PgBouncer, without AGE; needs root and debootstrap
 	scripts/test-servers managed-17 $(OPTIONS) --pytest='$(ARGS)'

@@ -71,6 +71,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         reporter.write_line(f"server of the tests: {chosen_server(session.config)}")
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Report from a worker of xdist what its tests sent where."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["sent"] = dict(SENT)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    SENT.update(getattr(node, "workeroutput", {}).get("sent", {}))
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for where, number in SENT.items():
         terminalreporter.write_line(f"{number} statements of tests went to {where}")

@@ -31,6 +31,12 @@ Examine = Callable[..., tuple[int, Found]]
 
 
 @pytest.fixture
+def surroundings(surroundings: dict[str, str | None], store: str) -> dict[str, str | None]:
+    """A store is examined, also behind a front, which doctor --cells examines."""
+    return {**surroundings, "PGMEM_DSN": store}
+
+
+@pytest.fixture
 def doctor(run: Run, tmp_path: Path) -> Examine:
     """`doctor()`: the exit code, and what was found by what was looked at; the home directory holds no settings."""
 
@@ -43,7 +49,7 @@ def doctor(run: Run, tmp_path: Path) -> Examine:
 
 
 @pytest.mark.usefixtures("age", "vectors")
-def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine) -> None:
+def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine, call: Call) -> None:
     code, found = doctor()
     assert code == 0
     checks = {"server", "vector", "age", "jit", "shared_buffers", "schema", "graph", "embeddings", "saves"}
@@ -53,7 +59,11 @@ def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine) -> None:
     shown = run("doctor")
     assert shown.exit_code == 0
     assert "ok    the graph agrees with the tables\n" in shown.stdout
-    assert "hint  only the verbs isolate tenants: enough for one user" in shown.stdout
+    isolation = {
+        1: "hint  only the verbs isolate tenants: enough for one user",
+        2: "ok    verbs and row-level security isolate tenants",
+    }
+    assert isolation[call("status")["isolation_layers"]] in shown.stdout
 
 
 def test_a_server_that_does_not_answer(run: Run, doctor: Examine) -> None:
@@ -337,8 +347,8 @@ def test_saves_that_are_not_saved(doctor: Examine, call: Call) -> None:
     assert "pgmem review" in str(found["saves"]["remedy"])
 
 
-def test_saves_that_wait_in_the_outbox(run: Run, doctor: Examine, dsn: str, tmp_path: Path) -> None:
-    away = make_conninfo(dsn, host="/nonexistent")
+def test_saves_that_wait_in_the_outbox(run: Run, doctor: Examine, store: str, tmp_path: Path) -> None:
+    away = make_conninfo(store, host="/nonexistent")
     queued = QueuedSave(
         save_id=uuid4(),
         verb="save_session",
@@ -360,6 +370,7 @@ def test_saves_that_wait_in_the_outbox(run: Run, doctor: Examine, dsn: str, tmp_
     assert "cannot be read and were renamed" in str(doctor()[1]["outbox"]["message"])
 
 
+@pytest.mark.direct("a cell has the roles")
 def test_one_wall_is_wrong_once_there_are_tenants(doctor: Examine, call: Call) -> None:
     assert doctor()[1]["isolation"]["level"] == "hint"
     call("issue_token", org_id="acme")
@@ -368,14 +379,14 @@ def test_one_wall_is_wrong_once_there_are_tenants(doctor: Examine, call: Call) -
     assert "pgmem init --roles" in str(found["isolation"]["remedy"])
 
 
-def test_jit_that_is_on(doctor: Examine, dsn: str, connection: psycopg.Connection[DictRow]) -> None:
-    name = str(conninfo_to_dict(dsn)["dbname"])
+def test_jit_that_is_on(doctor: Examine, store: str, connection: psycopg.Connection[DictRow]) -> None:
+    name = str(conninfo_to_dict(store)["dbname"])
     connection.execute(sql.SQL("alter database {} set jit = on").format(sql.Identifier(name)))
-    renew_sessions(dsn, connection.info.backend_pid)
+    renew_sessions(store, connection.info.backend_pid)
     code, found = doctor()
     assert (code, found["jit"]["level"]) == (0, "hint")
     connection.execute(str(found["jit"]["remedy"]).encode())
-    renew_sessions(dsn, connection.info.backend_pid)
+    renew_sessions(store, connection.info.backend_pid)
     assert doctor()[1]["jit"]["level"] == "ok"
 
 
@@ -388,19 +399,19 @@ def test_a_small_shared_memory(doctor: Examine, monkeypatch: pytest.MonkeyPatch)
     assert "--shm-size=256m" in str(found["shared_memory"]["remedy"])
 
 
-def test_a_replica_that_is_none(doctor: Examine, dsn: str) -> None:
-    code, found = doctor(PGMEM_READ_DSN=dsn)
+def test_a_replica_that_is_none(doctor: Examine, store: str) -> None:
+    code, found = doctor(PGMEM_READ_DSN=store)
     assert (code, found["replica"]["level"]) == (1, "look")
     assert "it is not a replica" in str(found["replica"]["message"])
 
 
-def test_what_a_tenant_may_not_count_is_left_to_the_owner(doctor: Examine, server: str, dsn: str) -> None:
+def test_what_a_tenant_may_not_count_is_left_to_the_owner(doctor: Examine, server: str, store: str) -> None:
     name = f"pgmem_plain_{uuid4().hex[:12]}"
     with psycopg.connect(server, autocommit=True) as admin:
         made = sql.SQL("create role {} login password 'only-for-tests'")
         admin.execute(made.format(sql.Identifier(name)))
         try:
-            code, found = doctor(PGMEM_DSN=make_conninfo(dsn, user=name, password="only-for-tests"))
+            code, found = doctor(PGMEM_DSN=make_conninfo(store, user=name, password="only-for-tests"))
         finally:
             admin.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
     assert (code, found["schema"]["level"]) == (1, "look")

@@ -87,13 +87,13 @@ def test_a_model_is_not_activated_while_texts_wait(run: Run, call: Call) -> None
 
 
 @pytest.mark.usefixtures("vectors")
-def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call) -> None:
+def test_one_round_of_the_worker_embeds_and_recounts(run: Run, call: Call, store: str) -> None:
     call("register_model", name=STATIC, dimensions=256)
     remember(call)
-    done = json.loads(run("worker", "--once", "--json", EMBEDDING_PROVIDER="static").stdout)
+    done = json.loads(run("worker", "--once", "--json", PGMEM_DSN=store, EMBEDDING_PROVIDER="static").stdout)
     assert (done["arrived"], done["embedded"], done["left_to_index"]) == (0, 2, 0)
     assert done["recounted"] == 0  # a save counts its words itself
-    done = run("worker", "--once", EMBEDDING_PROVIDER="static")
+    done = run("worker", "--once", PGMEM_DSN=store, EMBEDDING_PROVIDER="static")
     assert done.stdout.startswith("renewed 0, arrived 0, embedded 0, left to index 0")
 
 
@@ -122,9 +122,10 @@ def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_a_provider_that_refuses_is_named_once_a_round_and_by_the_doctor(
-    run: Run, call: Call, refusing: dict[str, str | None], caplog: pytest.LogCaptureFixture
+    run: Run, call: Call, store: str, refusing: dict[str, str | None], caplog: pytest.LogCaptureFixture
 ) -> None:
     remember(call)
+    refusing |= {"PGMEM_DSN": store}
     done = json.loads(run("worker", "--once", "--json", **refusing).stdout)
     assert done["embedded"] == 0
     (warning,) = warnings(caplog)
@@ -160,7 +161,7 @@ def test_an_import_whose_provider_refuses_reports_it_once(
 
 
 @pytest.mark.usefixtures("vectors")
-def test_a_text_that_the_model_refuses_does_not_keep_the_others(run: Run, call: Call) -> None:
+def test_a_text_that_the_model_refuses_does_not_keep_the_others(run: Run, call: Call, store: str) -> None:
     call("register_model", name="ollama:own", dimensions=8)
     remember(call)
 
@@ -176,7 +177,7 @@ def test_a_text_that_the_model_refuses_does_not_keep_the_others(run: Run, call: 
 
     with Choosy() as server:
         done = run(
-            "worker", "--once", "--json",
+            "worker", "--once", "--json", PGMEM_DSN=store,
             EMBEDDING_PROVIDER="ollama", OLLAMA_URL=server.url, EMBEDDING_MODEL="own", EMBEDDING_DIMENSIONS="8",
         )  # fmt: skip
     assert json.loads(done.stdout)["embedded"] == 1

@@ -31,6 +31,12 @@ CANARY = "xylophone"
 
 
 @pytest.fixture
+def surroundings(surroundings: dict[str, str | None], store: str) -> dict[str, str | None]:
+    """A worker is one of a store, also behind a front."""
+    return {**surroundings, "PGMEM_DSN": store}
+
+
+@pytest.fixture
 def start(surroundings: dict[str, str | None]) -> Iterator[Start]:
     """`start("--health-port", "1")`: a worker; a worker that still runs at the end is killed."""
     with ExitStack() as stack:
@@ -89,7 +95,7 @@ def queue(dsn: str, folder: Path) -> None:
 
 @pytest.mark.usefixtures("vectors")
 def test_a_worker_answers_probes_does_its_rounds_and_ends_at_a_signal(
-    start: Start, call: Call, dsn: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
+    start: Start, call: Call, store: str, tmp_path: Path, connection: psycopg.Connection[DictRow]
 ) -> None:
     call("save_session", objective=CANARY, project_id="shop")
     port = free_port()
@@ -101,7 +107,7 @@ def test_a_worker_answers_probes_does_its_rounds_and_ends_at_a_signal(
         EMBEDDING_PROVIDER="static",
     )
     until(lambda: is_ready(port))
-    queue(dsn, tmp_path / "data")
+    queue(store, tmp_path / "data")
     counted = 'pgmem_worker_done_total{task="%s"} %s.0'
 
     def done() -> bool:

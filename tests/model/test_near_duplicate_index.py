@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.rows import DictRow, dict_row
 
-from tests.conftest import new_database
+from tests.conftest import new_database, stores_of
 
 WORDS = ["a", "b", "c", "d", "e", "f", "g", "é", "naïve", "日本", "xy", "zwei", "under_score", "ß"]
 BORING = ["the", "of"]
@@ -48,10 +48,10 @@ def jaccard(a: frozenset[str], b: frozenset[str]) -> float:
 
 @pytest.fixture(scope="module")
 def connection(server: str, template: str) -> Iterator[psycopg.Connection[DictRow]]:
-    """One store for all examples; each runs in a transaction that is rolled back."""
+    """One store for all examples; each runs in a transaction that is rolled back, at the cell of a front."""
     with (
         new_database(server, template) as dsn,
-        psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection,
+        psycopg.connect(stores_of(dsn)[0], autocommit=True, row_factory=dict_row) as connection,
     ):
         connection.execute("select pgmem.save_session('o', 'shop')")
         yield connection

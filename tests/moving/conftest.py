@@ -16,7 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from pgmem import Memory
 from pgmem.models import Imported, MemoryScope
 from pgmem.settings import Settings
-from tests.conftest import Call, caller, new_database, past_the_pooler
+from tests.conftest import Call, caller, new_database, past_the_pooler, stores_of
 
 NewStore = Callable[[], str]
 
@@ -41,11 +41,12 @@ def settings(dsn: str, **more: Any) -> Settings:
 
 
 def exported(dsn: str, *, user: MemoryScope | None = None, provider: str = "none", **how: Any) -> list[str]:
-    """A store as lines."""
+    """A store as lines; behind a front its cell, as a front has no snapshot of it."""
 
     async def run() -> str:
         parts: list[str] = []
-        async with Memory.connect(settings(dsn, EMBEDDING_PROVIDER=provider), scope=user) as memory:
+        store = stores_of(dsn)[0]
+        async with Memory.connect(settings(store, EMBEDDING_PROVIDER=provider), scope=user) as memory:
             await memory.export_lines(parts.append, **how)
         return "".join(parts)
 

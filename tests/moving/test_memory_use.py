@@ -12,7 +12,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow
 
-from tests.conftest import Call
+from tests.conftest import Call, stores_of
 from tests.moving.conftest import NewStore
 
 PEAK = """
@@ -53,12 +53,13 @@ def moved(
 ) -> list[tuple[float, float]]:
     """Megabytes of an export and of an import, of a small store and of a large one."""
     call("save_session", objective="open", project_id="shop")
-    dsn, found, held = make_conninfo(connection.info.dsn, password=connection.info.password or None), [], 0
+    dsn = make_conninfo(connection.info.dsn, password=connection.info.password or None)
+    (store, *_), found, held = stores_of(dsn), [], 0
     for size in sizes:
         connection.execute(FILL.format(words, size - held).encode())
         held = size
         file = folder / f"{size}.jsonl"
-        out = peak_mb(dsn, folder, "export", str(file))
+        out = peak_mb(store, folder, "export", str(file))
         back = peak_mb(new_store(), folder, "import", str(file))
         found.append((out, back))
     return found

@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.rows import DictRow
 
 from pgmem.worker import transfer
-from tests.conftest import Call, differences, new_database
+from tests.conftest import Call, differences, new_database, stores_of
 from tests.moving.conftest import exported, imported, opened
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -206,7 +206,7 @@ def test_a_history_of_every_kind_is_moved(server: str, template: str, dsn: str) 
     ):
         assert part in text, part
     with new_database(server, template) as away:
-        with psycopg.connect(away, autocommit=True) as connection:
+        with psycopg.connect(stores_of(away)[0], autocommit=True) as connection:
             for setting in (
                 "timezone = 'Asia/Tokyo'",
                 "extra_float_digits = -5",

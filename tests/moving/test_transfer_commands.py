@@ -23,10 +23,10 @@ def tea(call: Call, shop: str) -> None:
 
 @pytest.mark.parametrize("name", ["store.jsonl", "store.jsonl.gz"])
 def test_a_store_goes_into_a_file_and_out_of_it(
-    run: Run, new_store: NewStore, tmp_path: Path, name: str
+    run: Run, store: str, new_store: NewStore, tmp_path: Path, name: str
 ) -> None:
     file, away = tmp_path / name, new_store()
-    done = run("export", str(file))
+    done = run("export", str(file), PGMEM_DSN=store)
     assert done.exit_code == 0, done.stderr
     assert done.stdout == "7 lines: 1 project, 2 nodes, 2 saves.\n"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -42,8 +42,8 @@ def test_a_store_goes_into_a_file_and_out_of_it(
     assert (run("graph", "check", PGMEM_DSN=away).exit_code == 0) is has_graph
 
 
-def test_a_pipe_is_as_good_as_a_file(run: Run, new_store: NewStore) -> None:
-    exported = run("export", "-")
+def test_a_pipe_is_as_good_as_a_file(run: Run, store: str, new_store: NewStore) -> None:
+    exported = run("export", "-", PGMEM_DSN=store)
     assert exported.stderr == "7 lines: 1 project, 2 nodes, 2 saves.\n"
     assert [json.loads(line)["type"] for line in exported.stdout.splitlines()] == [
         "header",
@@ -61,7 +61,7 @@ def test_a_pipe_is_as_good_as_a_file(run: Run, new_store: NewStore) -> None:
     }
 
 
-def test_a_file_that_is_there_is_replaced_on_demand_only(run: Run, tmp_path: Path) -> None:
+def test_a_file_that_is_there_is_replaced_on_demand_only(run: Run, store: str, tmp_path: Path) -> None:
     file = tmp_path / "store.jsonl"
     file.write_text("precious")
     refused = run("export", str(file))
@@ -70,7 +70,7 @@ def test_a_file_that_is_there_is_replaced_on_demand_only(run: Run, tmp_path: Pat
         f"pgmem: {file} exists: name another file, or use --force.\n",
     )
     assert file.read_text() == "precious"
-    assert run("export", str(file), "--force", "--json").exit_code == 0
+    assert run("export", str(file), "--force", "--json", PGMEM_DSN=store).exit_code == 0
     assert file.read_text().startswith("{")
 
 
@@ -96,9 +96,11 @@ def test_an_unreadable_file_is_reported_in_one_line(run: Run, tmp_path: Path) ->
 
 
 @pytest.mark.usefixtures("vectors")
-def test_texts_are_embedded_anew_on_request(run: Run, new_store: NewStore, tmp_path: Path) -> None:
+def test_texts_are_embedded_anew_on_request(
+    run: Run, store: str, new_store: NewStore, tmp_path: Path
+) -> None:
     file, away = tmp_path / "store.jsonl", new_store()
-    run("export", str(file))
+    run("export", str(file), PGMEM_DSN=store)
     done = run("import", str(file), "--reembed", PGMEM_DSN=away, EMBEDDING_PROVIDER="static")
     assert done.exit_code == 0, done.stderr
     models = json.loads(run("status", "--json", PGMEM_DSN=away).stdout)["embedding"]["models"]

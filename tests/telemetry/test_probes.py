@@ -81,7 +81,7 @@ async def test_metrics_count_saves_calls_and_what_waits(
     dsn: str, tmp_path: Path, call: Call, token: Callable[..., str]
 ) -> None:
     call("register_model", name="test:two", dimensions=2)
-    tier = call("status")["tier"]
+    state = call("status")
     async with serving(dsn, tmp_path) as address:
         agent = Agent(address, token("acme", "alice"))
         await agent.call("save_session", objective="open", project_id="shop")
@@ -98,8 +98,8 @@ async def test_metrics_count_saves_calls_and_what_waits(
     calls = 'pgmem_call_seconds_count{outcome="ok",server="primary",verb="save_decision"}'
     assert value(page, calls) == 3
     assert value(page, "pgmem_up") == 1
-    assert value(page, f'pgmem_tier_info{{tier="{tier}"}}') == 1
-    assert value(page, "pgmem_isolation_layers") == 1
+    assert value(page, f'pgmem_tier_info{{tier="{state["tier"]}"}}') == 1
+    assert value(page, "pgmem_isolation_layers") == state["isolation_layers"]
     assert value(page, "pgmem_embeddings_waiting") == 2
     assert value(page, "pgmem_outbox_saves") == 0
     assert "pgmem_replica" not in page  # there is none
