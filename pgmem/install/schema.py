@@ -50,6 +50,19 @@ def run(connection: Connection, script: str) -> None:
 
 
 @cache
+def _steps() -> dict[str, str]:
+    """The statements of steps.sql by their names."""
+    text = Path(__file__).with_name("steps.sql").read_text(encoding="utf-8")
+    parts = re.split(r"^-- step: (\w+)\n", text, flags=re.MULTILINE)[1:]
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def _step(name: str, **filled: str) -> str:
+    """A statement of steps.sql, with its words in braces filled in."""
+    return _steps()[name].format(**filled) if filled else _steps()[name]
+
+
+@cache
 def _chapters() -> tuple[Path, ...]:
     """The chapters of `sql/`, in the order in which they are run: that of their numbers."""
     return tuple(sorted(_SQL.glob("*/[0-9][0-9]-*.sql"), key=lambda path: path.name))
@@ -154,14 +167,14 @@ def upgrade(
         )
         before = _release_of(connection)
         if migrate is not None:
-            connection.execute(_DROP_PROJECTION)
+            connection.execute(_step("drop_projection").encode())
             migrate()
         changed = _replace_if_changed(connection)
         connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
         connection.execute("select pgmem.grant_rights()")
-        connection.execute(_NUMBER, (cell,))
+        connection.execute(_step("number").encode(), (cell,))
         _set_rows(connection, settings or {})
-        connection.execute(_NAME_EXTENSION_SCHEMA)
+        connection.execute(_step("name_extension_schema").encode())
         if roles:
             connection.execute("set local role none")
             connection.execute("select pgmem.make_roles()")
@@ -172,15 +185,8 @@ def upgrade(
     if renew:
         _renew(dsn, progress)
     with _connect(dsn) as connection:
-        unembedded, unindexed = connection.execute(_LEFT).fetchone() or (0, 0)
+        unembedded, unindexed = connection.execute(_step("left").encode()).fetchone() or (0, 0)
     return replace(done, unembedded=unembedded, unindexed=unindexed)
-
-
-# Tables that this release brings are numbered as the others are.
-_NUMBER = """
-select pgmem.number_cell(n.cell) from (select coalesce(%s, v.cell) as cell from pgmem.schema_version v) n
-where n.cell is not null
-"""
 
 
 def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) -> None:
@@ -196,12 +202,6 @@ def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) ->
             from pgmem.settings import given_as
 
             raise InvalidArgument(f"{given_as(name)}: {first_line(error)}") from None
-
-
-_LEFT = """
-select coalesce(sum(s.waiting), 0)::integer, (count(*) filter (where s.index_missing))::integer
-from pgmem.embedding_status() s where s.active
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,14 +289,14 @@ def _in_turn(dsn: str, progress: Progress, install: Install) -> Upgrade:
             try:
                 connection.execute(_SESSION)
                 connection.execute(_hand_over().encode())
-                connection.execute(_BECOME_OWNER)
-                connection.execute(_TAKE_TURNS)
+                connection.execute(_step("become_owner").encode())
+                connection.execute(_step("take_turns").encode())
             except _MADE_MEANWHILE:
                 if not rounds_left:
                     raise
                 continue
             try:
-                connection.execute(_BECOME_OWNER)
+                connection.execute(_step("become_owner").encode())
                 connection.execute(_WAIT_BRIEFLY)
                 pending = _pending(connection)
                 if pending and _release_of(connection) is not None:
@@ -360,24 +360,12 @@ def _hand_over() -> str:
     chapter = next(path for path in _chapters() if path.stem == "97-roles").read_text(encoding="utf-8")
     function = _GIVE_TO_OWNER.search(chapter)
     assert function is not None
-    return _HAND_OVER.format(function=function[0])
+    return _step("hand_over", function=function[0])
 
 
 _GIVE_TO_OWNER = re.compile(
     r"^create or replace function pgmem\.give_to_owner\(.*?^\$\$;$", re.MULTILINE | re.DOTALL
 )
-_HAND_OVER = """
-do $hand_over$
-begin
-  if current_user <> 'pgmem_owner' and exists (
-       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
-    execute $function$
-{function}
-$function$;
-    perform pgmem.give_to_owner('pgmem_owner');
-  end if;
-end $hand_over$;
-"""
 
 
 def _migrate(wrapped: Connection) -> None:
@@ -418,45 +406,8 @@ def make_tables(dsn: str, revision: str) -> None:
         made.attributes["connection"] = wrapped
         run(wrapped, "create schema pgmem")
         command.upgrade(made, revision)
-        run(wrapped, _TABLE_OF_VECTORS)
-        run(wrapped, _EMPTY_TABLES)
-
-
-# A chapter makes this table where pgvector is. Release 0.1.0 had one more column, which its queue still has.
-_TABLE_OF_VECTORS = """
-do $$
-begin
-  if not exists (select from pg_extension where extname = 'vector') then
-    return;
-  end if;
-  create table pgmem.embedding (
-    node_seq    bigint not null references pgmem.node on delete cascade,
-    model_id    smallint not null references pgmem.embedding_model on delete cascade,
-    kind        text not null default 'self',
-    tenant      text not null,
-    project_seq bigint not null,
-    text_hash   text not null,
-    indexed     boolean not null default false,
-    vector      halfvec not null,
-    primary key (node_seq, model_id, kind)
-  );
-  if not exists (
-      select from pg_attribute
-      where attrelid = 'pgmem.embedding_queue'::regclass and attname = 'kind' and not attisdropped) then
-    alter table pgmem.embedding drop column kind;
-    alter table pgmem.embedding add primary key (node_seq, model_id);
-    create index embedding_scope on pgmem.embedding (model_id, tenant, project_seq);
-    create index embedding_tail on pgmem.embedding (model_id, tenant) where not indexed;
-  end if;
-end $$;
-"""
-_EMPTY_TABLES = """
-do $$
-begin
-  execute (select 'truncate ' || string_agg(c.oid::regclass::text, ', ') from pg_class c
-           where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r');
-end $$;
-"""
+        run(wrapped, _step("table_of_vectors"))
+        run(wrapped, _step("empty_tables"))
 
 
 def _renew(dsn: str, progress: Progress) -> None:
@@ -512,46 +463,6 @@ _ADVICE: tuple[tuple[type[psycopg.Error], str], ...] = (
     ),
     (psycopg.OperationalError, "Run pgmem init again when the server answers."),
 )
-
-
-_TAKE_TURNS = """
-do $$
-begin
-  if to_regclass('pgmem.schema_version') is not null then
-    lock table pgmem.schema_version in exclusive mode;
-  else
-    create schema if not exists pgmem;
-    create table pgmem.installing ();
-  end if;
-end $$
-"""
-
-# The functions of the triggers are those of the previous release and call its other functions.
-_DROP_PROJECTION = """
-do $$
-declare
-  v_trigger record;
-begin
-  for v_trigger in
-    select t.tgname, t.tgrelid::regclass as table_name from pg_trigger t
-    where t.tgrelid in (to_regclass('pgmem.node'), to_regclass('pgmem.edge')) and starts_with(t.tgname, 'project_')
-  loop
-    execute format('drop trigger %I on %s', v_trigger.tgname, v_trigger.table_name);
-  end loop;
-end $$
-"""
-
-# Once the roles exist, objects that an upgrade creates must belong to pgmem_owner too: verbs run with its rights.
-_BECOME_OWNER = """
-do $$
-begin
-  if current_user <> 'pgmem_owner'
-     and exists (
-       select from pg_namespace n where n.nspname = 'pgmem' and n.nspowner::regrole::text = 'pgmem_owner') then
-    set local role pgmem_owner;
-  end if;
-end $$
-"""
 
 
 UNSUITABLE = (
@@ -646,7 +557,7 @@ def _replace(connection: psycopg.Connection[Any]) -> None:
     shown = [path for path in _chapters() if path.stem in _VIEWS or b"declare_kind(" in path.read_bytes()]
     views_changed = any(installed.get(path.name) != sums[path.name] for path in shown)
     if views_changed and not views_gone:
-        connection.execute(_DROP_VIEWS)
+        connection.execute(_step("drop_views").encode())
     for path in _chapters():
         same = installed.get(path.name) == sums[path.name]
         if same and (path.stem in _LOCKING or (path.stem in _VIEWS and not (views_changed or views_gone))):
@@ -663,7 +574,7 @@ def _replace(connection: psycopg.Connection[Any]) -> None:
     connection.execute(
         "insert into pgmem.schema_file select * from unnest(%s::text[], %s::text[])", names_and_sums
     )
-    connection.execute(_KEEP_HEADS.format(**_head_arrays()).encode())
+    connection.execute(_step("keep_heads", **_head_arrays()).encode())
     # The properties of a vertex may have changed.
     if installed and installed.get(_PROJECTION) != sums[_PROJECTION]:
         connection.execute("select pgmem.needs_renewal('graph')")
@@ -693,122 +604,17 @@ def _drop_changed() -> str:
     heads: there every function goes that no table, trigger or policy depends on. A default, constraint, trigger or
     policy that depends on a changed function stops the upgrade; it needs a migration.
     """
-    return _DROP_CHANGED.format(**_head_arrays())
+    return _step("drop_changed", **_head_arrays())
 
-
-_DROP_CHANGED = """
-do $$
-declare
-  v_heads_kept boolean := exists (select from pgmem.schema_function);
-  v_dropped    oid[];
-  v_view       text;
-  v_functions  text;
-begin
-  with recursive required(oid) as (
-    -- What a default, constraint, trigger or policy calls, and what that calls.
-    select d.refobjid from pg_depend d
-    where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
-    union
-    select d.refobjid from required r
-    join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
-  ), changed(oid) as (
-    select p.oid from pg_proc p
-    left join pgmem.schema_function kept on kept.name = p.proname
-    left join unnest({names}, {heads}) as new(name, head) on new.name = p.proname
-    where p.pronamespace = 'pgmem'::regnamespace
-      and case when kept.name is not null then kept.head is distinct from new.head
-               else not v_heads_kept and p.prorettype <> 'trigger'::regtype and p.proname <> 'label_number'
-                 and p.oid not in (select oid from required) end
-    union
-    select d.objid from changed c
-    join pg_depend d on d.refclassid = 'pg_proc'::regclass and d.refobjid = c.oid and d.classid = 'pg_proc'::regclass
-  )
-  select array_agg(oid) into v_dropped from changed;
-  if v_dropped is null then
-    return;
-  end if;
-  for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
-    execute format('drop view if exists pgmem.%I cascade', v_view);
-  end loop;
-  -- Those that return rows of a view went with it.
-  select string_agg(p.oid::regprocedure::text, ', ') into v_functions from pg_proc p where p.oid = any (v_dropped);
-  if v_functions is not null then
-    execute 'drop function ' || v_functions;
-  end if;
-end $$;
-"""
 
 _BEGIN_CHAPTER = "select set_config('pgmem.chapter', '{}', true)"
-
-_KEEP_HEADS = """
-delete from pgmem.schema_function;
-insert into pgmem.schema_function (name, head) select * from unnest({names}, {heads});
-"""
-
-
-_DROP_VIEWS = """
-do $$
-declare
-  v_view text;
-begin
-  for v_view in select viewname from pg_views where schemaname = 'pgmem' loop
-    execute format('drop view if exists pgmem.%I cascade', v_view);
-  end loop;
-end $$
-"""
-
-
-# The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is
-# in (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there
-# would run as the owner.
-_NAME_EXTENSION_SCHEMA = r"""
-do $$
-declare
-  v_function   oid;
-  v_definition text;
-  v_named      text;
-  v_schema     text := (select quote_ident(n.nspname) from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-                        where e.extname = 'vector');
-begin
-  for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and v_schema is not null
-      and p.prokind = 'f' and p.prosqlbody is null and p.prosrc ~ '(halfvec|<=>)' loop
-    v_definition := pg_get_functiondef(v_function);
-    v_named := regexp_replace(v_definition,
-      '(?<![%$"[:alnum:]_])("[^"]+"|[a-z_][a-z0-9_]*)\.(halfvec\M|<=>)', v_schema || '.\2', 'g');
-    if v_named <> v_definition then
-      execute v_named;
-    end if;
-  end loop;
-end $$;
-"""
-
-# Whoever may create beside an extension may put there what its own functions and casts find first.
-_WRITABLE_SCHEMAS = """
-select n.nspname, e.extname, quote_ident(coalesce(r.rolname, 'public')) as grantee
-from pg_extension e join pg_namespace n on n.oid = e.extnamespace
-cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a
-left join pg_roles r on r.oid = a.grantee
-where e.extname in ('vector', 'age') and a.privilege_type = 'CREATE' and (a.grantee = 0
-  or r.rolname in ('pgmem_writer', 'pgmem_reader', 'pgmem_trusted', 'pgmem_reviewer')
-  or not r.rolsuper and a.grantee <> n.nspowner and r.rolname <> 'pgmem_owner' and pg_has_role(a.grantee, (
-       select w.oid from pg_roles w where w.rolname = 'pgmem_writer'), 'member'))
-order by 1, 3
-"""
-
-
-_UNUSABLE_SCHEMAS = """
-select n.nspname, e.extname, s.nspowner::regrole::text
-from pg_extension e join pg_namespace n on n.oid = e.extnamespace join pg_namespace s on s.nspname = 'pgmem'
-where e.extname in ('vector', 'age') and not has_schema_privilege(s.nspowner, n.oid, 'usage')
-order by 1
-"""
 
 
 def writable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | None:
     """Say which schema of an extension others may create in, and the command that repairs it; None if there is none."""
     return _schema_at_fault(
         connection,
-        _WRITABLE_SCHEMAS,
+        "writable_schemas",
         "{2} may create in the schema {0}, where the extension {1} is: what it puts there could run with the rights of"
         " the store's owner",
         "revoke create on schema {} from {}",
@@ -819,17 +625,17 @@ def unusable_schema(connection: psycopg.Connection[Any]) -> tuple[str, str] | No
     """Say which schema of an extension the store's owner may not use, and the command that mends it; None if none."""
     return _schema_at_fault(
         connection,
-        _UNUSABLE_SCHEMAS,
+        "unusable_schemas",
         "{2}, with whose rights verbs run, may not use the schema {0}, where the extension {1} is: saves fail",
         "grant usage on schema {} to {}",
     )
 
 
 def _schema_at_fault(
-    connection: psycopg.Connection[Any], query: LiteralString, reason: str, mend: LiteralString
+    connection: psycopg.Connection[Any], step: str, reason: str, mend: LiteralString
 ) -> tuple[str, str] | None:
     with connection.cursor(row_factory=tuple_row) as cursor:
-        row = cursor.execute(query).fetchone()
+        row = cursor.execute(_step(step).encode()).fetchone()
     if row is None:
         return None
     place, extension, role = row
@@ -900,26 +706,24 @@ def script() -> Iterator[str]:
     """An install or upgrade as one SQL script for a DBA; it runs the migrations that the store lacks."""
     known = history.migrations()
     yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\nbegin;\n{_SESSION};\n"
-    yield f"{_hand_over()}{_BECOME_OWNER.strip()};\n"
+    yield f"{_hand_over()}\n{_step('become_owner')};\n"
     yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("
     yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
-    yield _SCRIPT_KNOWN.format(
-        known=", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known)),
-        numbers=",".join(map(str, _numbers(release()))),
-    )
-    yield _DROP_PROJECTION.strip() + ";\n"
+    order = ", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known))
+    numbers = ",".join(map(str, _numbers(release())))
+    yield f"{_step('script_known', known=order, numbers=numbers)}\n"
+    yield f"{_step('drop_projection')};\n"
     for each in known:
-        yield f"\n-- {each.file}\n" + _SCRIPT_STEP.format(revision=each.revision, text=each.text)
+        yield f"\n-- {each.file}\n{_step('script_step', revision=each.revision, text=each.text)}\n"
     for each in known:
         yield f"delete from pgmem.schema_file where path = '{each.file}';\n"
         yield f"insert into pgmem.schema_file (path, digest) values ('{each.file}', '{each.digest}');\n"
-    yield _drop_changed()
-    yield _DROP_VIEWS.strip() + ";\n"
+    yield f"{_drop_changed()}\n{_step('drop_views')};\n"
     for path in _chapters():
         yield f"\n-- sql/{path.name}\n{_BEGIN_CHAPTER.format(path.stem[3:])};\n" + path.read_text(
             encoding="utf-8"
         )
-    yield _KEEP_HEADS.format(**_head_arrays())
+    yield f"{_step('keep_heads', **_head_arrays())}\n"
     for path in _chapters():
         sum_of = hashlib.sha256(path.read_bytes()).hexdigest()
         yield f"delete from pgmem.schema_file where path = '{path.name}';\n"
@@ -928,51 +732,5 @@ def script() -> Iterator[str]:
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
         "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
-        f"{_NAME_EXTENSION_SCHEMA}drop table pgmem.installing;\ncommit;\n{_SCRIPT_RENEW}"
+        f"{_step('name_extension_schema')}\ndrop table pgmem.installing;\ncommit;\n{_step('script_renew')}\n"
     )
-
-
-# The revisions by their order; an upgrade runs those after the store's.
-_SCRIPT_KNOWN = r"""
-create table pgmem.installing as
-select revision, number from (values {known}) as known(revision, number);
-do $$
-begin
-  if to_regclass('pgmem.schema_version') is not null then  -- a new store has no such table yet
-    if exists (
-        select from pgmem.schema_version v
-        where string_to_array(substring(v.release from '^\d+(?:\.\d+)*'), '.')::integer[] > '{{{numbers}}}') then
-      raise exception 'A newer release of pgmem wrote this store: use its script.';
-    end if;
-  end if;
-  if exists (
-      select from pgmem.alembic_version v where v.version_num not in (select revision from pgmem.installing)) then
-    raise exception 'Another release of pgmem wrote this store: use its script, or that of a newer one.';
-  end if;
-end $$;
-"""
-_SCRIPT_STEP = """do $migration$
-begin
-  if not exists (
-      select from pgmem.alembic_version v join pgmem.installing k on k.revision = v.version_num
-      where k.number >= (select number from pgmem.installing where revision = '{revision}')) then
-    execute $text$
-{text}
-$text$;
-    delete from pgmem.alembic_version;
-    insert into pgmem.alembic_version values ('{revision}');
-  end if;
-end $migration$;
-"""
-_SCRIPT_RENEW = """
-do $$
-declare
-  v_step text;
-begin
-  loop
-    select step into v_step from pgmem.renew();
-    exit when v_step is null;
-    commit;
-  end loop;
-end $$;
-"""
