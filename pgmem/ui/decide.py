@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound, PgmemError
 from pgmem.escaping import counted
-from pgmem.models import Card, MemoryEntry, ReviewDetail, SaveStatus
+from pgmem.models import Card, MemoryEntry, Review, ReviewDetail, SaveStatus
 from pgmem.ui import words
 from pgmem.ui.memories import back_to, forgotten, reverted
 from pgmem.ui.visit import Page, Redirect, Visit, one_of
@@ -76,10 +76,15 @@ async def _tabs(visit: Visit) -> dict[str, Any]:
     return {"waiting": waiting, "near_names": near}
 
 
+async def _beside_a_memory(visit: Visit) -> list[Review]:
+    """The saves and changes that resemble or touch a memory, the oldest first."""
+    found = await visit.memory.list_reviews(visit.project)
+    return [item for item in found if item.candidate_id is not None]
+
+
 async def reviews(visit: Visit) -> Page:
     """The saves and changes that resemble or touch a memory, the oldest first; the first one is open."""
-    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_reviews(visit.project))
-    waiting = [item for item in found if item.candidate_id is not None]
+    tabs, waiting = await asyncio.gather(_tabs(visit), _beside_a_memory(visit))
     first = await visit.memory.get_review(waiting[0].save_id) if waiting else None
     look = await _look(visit, first) if first else {}
     return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, look)
@@ -139,10 +144,9 @@ async def _open_saves(visit: Visit) -> SaveStatus:
 
 async def review(visit: Visit) -> Page:
     """One review, open or decided."""
-    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.get_review(visit.parts["id"]))
-    waiting = [
-        item for item in await visit.memory.list_reviews(visit.project) if item.candidate_id is not None
-    ]
+    tabs, found, waiting = await asyncio.gather(
+        _tabs(visit), visit.memory.get_review(visit.parts["id"]), _beside_a_memory(visit)
+    )
     return Page("decide.html", {**tabs, "reviews": waiting, "review": found}, await _look(visit, found))
 
 
