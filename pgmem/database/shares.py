@@ -81,6 +81,11 @@ class Rates:
         self._most, self._per_s = most, per_s
         self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
 
+    @classmethod
+    def a_minute(cls, most: int) -> Rates:
+        """Allow so many a minute, all of them at once too."""
+        return cls(most, most / 60)
+
     def wait(self, caller: Hashable, amount: float = 1) -> float:
         """Return the seconds until the caller may send so much; 0 means now."""
         return max(0.0, amount - self._allowance(caller)) / self._per_s

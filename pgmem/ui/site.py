@@ -9,9 +9,9 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
-from math import ceil
-from typing import Any, Protocol
+from dataclasses import dataclass, field
+from math import ceil, inf
+from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
 import anyio
@@ -77,20 +77,21 @@ OpenMemory = Callable[[], Awaitable[Memory]]
 VerifyToken = Callable[[str], Awaitable[Person | None]]
 
 
-class Turn(Protocol):
-    """Gives a request its turn."""
+Turn = Callable[[Hashable, Scope], AbstractAsyncContextManager[None]]
+"""Holds a place of a tenant (organisation and user) for the time of a block; raises Busy if it gets none in time."""
 
-    def __call__(self, tenant: Hashable, scope: Scope) -> AbstractAsyncContextManager[None]:
-        """Hold a place of a tenant (organisation and user) for the time of the block.
 
-        Raises:
-            Busy: it gets none in time.
-        """
+def _unlimited() -> Rates:
+    return Rates(inf, 1)
+
+
+def _at_once(_tenant: Hashable, _scope: Scope) -> AbstractAsyncContextManager[None]:
+    return nullcontext()
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much the pages answer; None does not limit it.
+    """How much the pages answer; without a limit, any amount.
 
     Attributes:
         attempts: how often an address may try to sign in.
@@ -99,13 +100,10 @@ class Limits:
         answers: how many bytes a tenant gets.
     """
 
-    attempts: Rates | None = None
-    requests: Rates | None = None
-    turn: Turn | None = None
-    answers: Rates | None = None
-
-
-_UNLIMITED = Limits()
+    attempts: Rates = field(default_factory=_unlimited)
+    requests: Rates = field(default_factory=_unlimited)
+    turn: Turn = _at_once
+    answers: Rates = field(default_factory=_unlimited)
 
 
 class _Refused(Exception):
@@ -139,9 +137,9 @@ class Site:
         base: str = "/ui",
         verify: VerifyToken | None = None,
         is_secure: bool = False,
-        limits: Limits = _UNLIMITED,
+        limits: Limits | None = None,
     ) -> None:
-        self._limits = limits
+        self._limits = limits or Limits()
         self._entries = Shares(_ENTRIES, 0, ENTRY_S)
         self._open_memory, self.sessions, self.base = open_memory, sessions, base
         self._verify, self._is_secure = verify, is_secure
@@ -233,12 +231,11 @@ class Site:
         tenant = _tenant(session.person)
         _require_turn(self._limits.answers, tenant)
         try:
-            async with self._limits.turn(tenant, request.scope) if self._limits.turn else nullcontext():
+            async with self._limits.turn(tenant, request.scope):
                 answer = await self._with_session(request, path, as_json, session)
         except Busy as error:
             raise _Refused(429, str(error), session) from None
-        if self._limits.answers is not None:
-            self._limits.answers.count(tenant, _PAGE_BYTES + len(getattr(answer, "body", b"")))
+        self._limits.answers.count(tenant, _PAGE_BYTES + len(getattr(answer, "body", b"")))
         return answer
 
     async def _with_session(self, request: Request, path: str, as_json: bool, session: Session) -> Response:
@@ -254,8 +251,7 @@ class Site:
         session.theme = theme if theme in _THEMES else ""
         caller = session.person.token or session.key
         _require_turn(self._limits.requests, caller)
-        if self._limits.requests is not None:
-            self._limits.requests.count(caller)
+        self._limits.requests.count(caller)
         return await self._visit(request, path, as_json, session)
 
     async def _without_session(self, request: Request, path: str, as_json: bool) -> Response:
@@ -352,8 +348,7 @@ class Site:
             wanted = _own_path(form.get("next", ""), self.base)
             person = await self._person(token)
             if person is None:
-                if self._limits.attempts is not None:
-                    self._limits.attempts.count(address)
+                self._limits.attempts.count(address)
                 page = render.enter(
                     self.base, wanted, self._verify is not None, "This token is unknown, revoked or expired."
                 )
@@ -404,8 +399,8 @@ def _tenant(person: Person) -> tuple[str, str]:
     return (person.scope.org_id, person.scope.user_id) if person.scope else ("", "")
 
 
-def _require_turn(limit: Rates | None, caller: Hashable) -> None:
-    wait = limit.wait(caller) if limit is not None else 0
+def _require_turn(limit: Rates, caller: Hashable) -> None:
+    wait = limit.wait(caller)
     if wait > 0:
         raise _Refused(429, f"Too many requests: wait {ceil(wait)} s and try again.")
 

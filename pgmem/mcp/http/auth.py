@@ -142,8 +142,8 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
         app.store,
         hosts,
         Limits(
-            Rates(settings.http_unverified_per_minute, settings.http_unverified_per_minute / 60),
-            Rates(settings.http_requests_per_minute, settings.http_requests_per_minute / 60),
+            Rates.a_minute(settings.http_unverified_per_minute),
+            Rates.a_minute(settings.http_requests_per_minute),
             admitted.turn,
             # To read and draw a page takes time that all tenants share: one of the largest, then one in 10 s.
             Rates(_PAGES_BYTES, _PAGES_BYTES / 10),

@@ -94,8 +94,8 @@ class Admission:
         self._answered = answer
         self._verify = verify
         self._most_bytes = most_bytes
-        self._by_token = Rates(per_minute, per_minute / 60)
-        self._by_address = Rates(unverified_per_minute, unverified_per_minute / 60)
+        self._by_token = Rates.a_minute(per_minute)
+        self._by_address = Rates.a_minute(unverified_per_minute)
         # Reading a request takes time that all tenants share, by its size: two of the largest at once, then one in 4 s.
         self._bytes = Rates(2 * most_bytes, most_bytes / 4)
         self._known: OrderedDict[bytes, str] = OrderedDict()
