@@ -52,7 +52,8 @@ def turns(lines: Iterable[str]) -> Iterator[dict[str, str]]:
             continue
         found = _codex(entry, line) if "payload" in entry else _claude_code(entry) or _plain(entry)
         if found is not None and (content := said(found["content"])):
-            yield {**found, "content": content}
+            at = {"at": str(entry["timestamp"])} if entry.get("timestamp") else {}
+            yield {**found, "content": content, **at}
 
 
 def _claude_code(entry: dict[str, Any]) -> dict[str, str] | None:
@@ -66,8 +67,6 @@ def _claude_code(entry: dict[str, Any]) -> dict[str, str] | None:
     if entry.get("isMeta") or entry.get("isCompactSummary") or not entry.get("uuid"):
         return None
     turn = {"id": str(entry["uuid"]), "role": str(entry["type"]), "content": _texts(message.get("content"))}
-    if entry.get("timestamp"):
-        turn["at"] = str(entry["timestamp"])
     if entry.get("isSidechain"):
         turn["agent"] = str(entry.get("agentId") or "subagent")
     return turn
@@ -81,11 +80,8 @@ def _codex(entry: dict[str, Any], line: str) -> dict[str, str] | None:
     if payload.get("type") != "message" or payload.get("role") not in ("user", "assistant"):
         return None
     # A rollout has no ids; a line with its time is the same line wherever it is read again.
-    turn = {"id": hashlib.sha256(line.strip().encode()).hexdigest()[:32], "role": str(payload["role"])}
-    turn["content"] = _texts(payload.get("content"))
-    if entry.get("timestamp"):
-        turn["at"] = str(entry["timestamp"])
-    return turn
+    name = hashlib.sha256(line.strip().encode()).hexdigest()[:32]
+    return {"id": name, "role": str(payload["role"]), "content": _texts(payload.get("content"))}
 
 
 def _plain(entry: dict[str, Any]) -> dict[str, str] | None:
@@ -93,10 +89,7 @@ def _plain(entry: dict[str, Any]) -> dict[str, str] | None:
     role = {"user": "user", "gemini": "assistant"}.get(str(entry.get("type")))
     if role is None or not entry.get("id"):
         return None
-    turn = {"id": str(entry["id"]), "role": role, "content": _texts(entry.get("content"))}
-    if entry.get("timestamp"):
-        turn["at"] = str(entry["timestamp"])
-    return turn
+    return {"id": str(entry["id"]), "role": role, "content": _texts(entry.get("content"))}
 
 
 def _texts(content: object) -> str:

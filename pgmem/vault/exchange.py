@@ -374,10 +374,7 @@ class Vault:
                 agreed.memory = {name: memory[name] for name in common}
             if agreed.digest == digest(found.contents) and not agreed.conflict and not moved:
                 continue
-            changed = {name for name in {*now, *agreed.note} if now.get(name) != agreed.note.get(name)}
-            theirs = {
-                name for name in {*memory, *agreed.memory} if memory.get(name) != agreed.memory.get(name)
-            }
+            changed, theirs = _differing(now, agreed.note), _differing(memory, agreed.memory)
             both = {name for name in changed & theirs if now.get(name) != memory.get(name)}
             changed -= {name for name in changed if now.get(name) == memory.get(name)}
             if both and not agreed.conflict:
@@ -455,12 +452,7 @@ class Vault:
     async def _accept(self, key: str, changed: set[str], now: Fields) -> None:
         """Note what the note and the memory hold after an edit: the store may have cleaned it."""
         await self._read()
-        agreed, memory = self._agreed[key], self._memory_fields(key)
-        for name in changed:
-            for held, value in ((agreed.note, now.get(name)), (agreed.memory, memory.get(name))):
-                held.pop(name, None)
-                if value is not None:
-                    held[name] = value
+        self._agreed[key].note_down(changed, now, self._memory_fields(key))
 
     def _lines(self, key: str, names: Iterable[str], now: Fields) -> Iterator[tuple[str, dict[str, Any]]]:
         """The changes of edges that a note asks for, each with its place."""
@@ -575,8 +567,7 @@ class Vault:
         if agreed.digest == digest(found.contents) and key not in self._touched:
             return
         note, memory, now = found.note or _EMPTY, self._memory_fields(key), self._fields(key, found)
-        theirs = {n for n in {*memory, *agreed.memory} if memory.get(n) != agreed.memory.get(n)}
-        mine = {n for n in {*now, *agreed.note} if now.get(n) != agreed.note.get(n)}
+        theirs, mine = _differing(memory, agreed.memory), _differing(now, agreed.note)
         if any(now.get(n) != memory.get(n) for n in theirs & mine):
             if state.record["label"] not in PLACES:
                 self._conflict(key, found)
@@ -597,14 +588,7 @@ class Vault:
             found = self._found[found.place] = self._notes[key] = Found(found.place, contents, made)
         if self._dry_run:
             return
-        for name in theirs:
-            for held, value in (
-                (agreed.note, self._fields(key, found).get(name)),
-                (agreed.memory, memory.get(name)),
-            ):
-                held.pop(name, None)
-                if value is not None:
-                    held[name] = value
+        agreed.note_down(theirs, self._fields(key, found), memory)
         if not mine - theirs:
             agreed.digest = digest(contents)
 
@@ -641,6 +625,11 @@ class Vault:
             agreed = self._agreed.setdefault(key, Agreed(None))
             agreed.record = state.record
             agreed.links = sorted([a, b] for a, b in state.links)
+
+
+def _differing(one: Fields, other: Fields) -> set[str]:
+    """The fields in which two differ."""
+    return {name for name in {*one, *other} if one.get(name) != other.get(name)}
 
 
 def _moment(value: Any) -> datetime | None:

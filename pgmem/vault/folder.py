@@ -8,7 +8,7 @@ import json
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -57,6 +57,14 @@ class Agreed:
     links: list[list[str]] = field(default_factory=list)
     conflict: str | None = None
     deleted: bool = False
+
+    def note_down(self, names: Iterable[str], now: Mapping[str, Any], memory: Mapping[str, Any]) -> None:
+        """Note what the note and the memory hold in some fields."""
+        for name in names:
+            for held, value in ((self.note, now.get(name)), (self.memory, memory.get(name))):
+                held.pop(name, None)
+                if value is not None:
+                    held[name] = value
 
 
 class Folder:
