@@ -135,8 +135,7 @@ begin
       ends_at, yields, text_config, tsv, created_at, ingested_at, replaced_at, agent_id)
     values (p_node.seq, v_version.version, p_node.label, v_version.key, v_version.title, v_version.props,
       v_version.status, v_version.scope, v_version.project, v_project, v_version.focus,
-      case v_version.scope when 'global' then 'global' when 'focus' then v_project::text || '/' || v_version.focus
-        else v_project::text end,
+      pgmem.place_of(v_version.scope, v_project, v_version.focus),
       p_node.org_id, p_node.user_id, p_node.tenant, v_version.source, v_version.trust_level,
       v_version.initial_confidence, v_version.valid_from, v_version.valid_to, v_version.begins_at, v_version.ends_at,
       v_version.yields, p_node.text_config,

@@ -307,15 +307,23 @@ A node that a search found, with its scores.
 id uuid, label text, key text, title text, summary text, score float8, trust float8, confidence float8
 $$);
 
-create or replace function pgmem.ranked_nodes(p_seqs bigint[], p_scores float8[], p_limit integer)
-returns setof pgmem.ranked_node
-language sql stable set search_path = pgmem, pg_temp as $$
+-- In plpgsql, which keeps the plan. Reads node itself, by tenants that are looked up once.
+create or replace function pgmem.ranked_nodes(
+  p_tenants text[],
+  p_seqs bigint[],
+  p_scores float8[],
+  p_limit integer
+) returns setof pgmem.ranked_node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return query
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(t.searched_text), found.score, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at)
   from unnest(p_seqs, p_scores) as found(seq, score)
-  cross join lateral (select * from pgmem.visible_node n where n.seq = found.seq offset 0) n
+  cross join lateral (select * from pgmem.node n where n.seq = found.seq and n.tenant = any (p_tenants) offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
   order by found.score desc, n.seq desc limit p_limit;
+end;
 $$;
 comment on function pgmem.ranked_nodes is 'What one arm of a search found by itself, the best first.';
 
@@ -345,7 +353,7 @@ begin
   select r.* from (
     select array_agg(t.seq) as seqs, array_agg(t.score) as scores
     from pgmem.text_candidates(v_words, v_filter, p_limit) t) found
-  cross join lateral pgmem.ranked_nodes(found.seqs, found.scores, p_limit) r;
+  cross join lateral pgmem.ranked_nodes(v_caller.tenants, found.seqs, found.scores, p_limit) r;
 end;
 $$;
 comment on function pgmem.fulltext_search is $$

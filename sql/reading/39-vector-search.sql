@@ -51,7 +51,7 @@ begin
       from pgmem.node p join pgmem.embedding e on e.node_seq = p.seq and e.model_id = v_model.id
       where pgmem.is_place(p.label) and p.tenant = any (v_caller.tenants) and pgmem.is_live_status(p.status)
         and (v_filter.project_seq is null or v_filter.project_seq in (p.seq, p.project_seq))) v) found
-  cross join lateral pgmem.ranked_nodes(found.seqs, found.scores, p_limit) r;
+  cross join lateral pgmem.ranked_nodes(v_caller.tenants, found.seqs, found.scores, p_limit) r;
 end;
 $$;
 comment on function pgmem.search_vectors is $$

@@ -859,16 +859,15 @@ create or replace function pgmem.search_memory(
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   return query
-  select found.*
+  select r.id, r.label, r.key, r.title, pgmem.excerpt(r.passage), r.project, r.scope, r.score, r.relevance, r.passage,
+         r.matched, r.vector, r.fulltext, r.graph, r.trust, r.confidence, r.explanation, r.created_at,
+         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources
   from pgmem.search_answer(
       p_query, p_limit, p_project_id, p_scope, p_labels, p_as_of, p_known_at, p_fusion, p_explain, p_focus, p_tags,
       p_without, p_weights, p_min_relevance, p_max_tokens, p_agent_id, p_session_id, p_answers_only, p_embedding,
       p_embedding_model) a
-  cross join lateral jsonb_array_elements(a.results) with ordinality as r(result, place)
-  cross join lateral jsonb_populate_record(null::pgmem.found_memory, r.result || jsonb_build_object(
-    'summary', pgmem.excerpt(r.result ->> 'passage'), 'answered', a.answered, 'mode', a.mode, 'degraded', a.degraded,
-    'reason', a.reason)) found
-  order by r.place;
+  cross join lateral jsonb_populate_recordset(null::pgmem.found_memory, a.results) with ordinality r
+  order by r.ordinality;
 end;
 $$;
 comment on function pgmem.search_memory is $$

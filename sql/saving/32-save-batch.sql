@@ -327,10 +327,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
   )
   select p.place, p.list, p.verb, p.arguments, p.sent, p.common,
          pgmem.scope_key(owner.tenant, (p_scope).project_seq::text, 'FocusArea'),
-         pgmem.scope_key(owner.tenant, case p.arguments ->> 'scope'
-           when 'global' then 'global'
-           when 'focus' then (p_scope).project_seq::text || '/' || (p_scope).focus
-           else (p_scope).project_seq::text end, p.label)
+         pgmem.scope_key(owner.tenant,
+           pgmem.place_of(p.arguments ->> 'scope', (p_scope).project_seq, (p_scope).focus), p.label)
   from part p
   cross join lateral (
     select pgmem.tenant_of((p_caller).org_id,

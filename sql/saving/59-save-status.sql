@@ -40,9 +40,7 @@ begin
   if p_save_id is not null then
     select a.status, 1, case when a.status <> 'saved' then a.created_at end,
            array_remove(array[a.artifact_id], null),
-           jsonb_build_array(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
-                             || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
-                             || pgmem.open_step(row(a.*)::pgmem.save_attempt))
+           jsonb_build_array(pgmem.listed_save(row(a.*)::pgmem.save_attempt))
     into v_answer
     from pgmem.visible_attempt a where a.save_id = p_save_id
     order by a.tenant = (pgmem.caller()).tenant desc limit 1;
@@ -69,10 +67,7 @@ begin
   perform pgmem.require_session(p_session_id, v_scope.project_seq);
   select count(*), min(a.created_at),
          coalesce(array_agg(distinct a.artifact_id) filter (where a.artifact_id is not null), '{}'),
-         coalesce(jsonb_agg(to_jsonb(pgmem.attempt_result(row(a.*)::pgmem.save_attempt))
-                            || jsonb_build_object('verb', a.verb, 'created_at', a.created_at, 'project', a.project)
-                             || pgmem.open_step(row(a.*)::pgmem.save_attempt)
-                            order by a.created_at), '[]')
+         coalesce(jsonb_agg(pgmem.listed_save(row(a.*)::pgmem.save_attempt) order by a.created_at), '[]')
   into v_answer.count, v_answer.oldest_pending_at, v_answer.artifact_ids, v_answer.saves
   from pgmem.visible_attempt a
   -- The parts of a partial batch have their own rows.
@@ -129,15 +124,18 @@ comment on function pgmem.require_session is
   'An error for a session in which nothing was saved; the message names the last sessions of the project.';
 
 
-create or replace function pgmem.open_step(p_attempt pgmem.save_attempt) returns jsonb
+create or replace function pgmem.listed_save(p_attempt pgmem.save_attempt) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
-  select case when p_attempt.status <> 'blocked_scope' then '{}'::jsonb
-    else jsonb_build_object('next_step', case
-      when (pgmem.resolve_scope(pgmem.caller(), p_attempt.project, null)).project_exists
-        then 'The project exists now: send the save again.'
-      else concat_ws(' ', pgmem.near_project(p_attempt.project), pgmem.next_step('blocked_scope')) end) end;
+  select to_jsonb(pgmem.attempt_result(p_attempt))
+    || jsonb_build_object('verb', p_attempt.verb, 'created_at', p_attempt.created_at, 'project', p_attempt.project)
+    -- As the projects are now.
+    || case when p_attempt.status <> 'blocked_scope' then '{}'::jsonb
+         else jsonb_build_object('next_step', case
+           when (pgmem.resolve_scope(pgmem.caller(), p_attempt.project, null)).project_exists
+             then 'The project exists now: send the save again.'
+           else concat_ws(' ', pgmem.near_project(p_attempt.project), pgmem.next_step('blocked_scope')) end) end;
 $$;
-comment on function pgmem.open_step is 'The next step of a save that waits for its project, as the projects are now; else nothing.';
+comment on function pgmem.listed_save is 'A save as get_save_status lists it, with its next step.';
 
 
 -- A save of an earlier release has no caller on record: it counts as an agent's.
