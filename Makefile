@@ -29,6 +29,8 @@ $(VENV)/.installed: pyproject.toml
 demo: $(VENV)/.demo  ## run the demo on the PostgreSQL that pip installs
 	$(BIN)/pgmem demo $(ARGS)
 
+# What Python may not keep, every worker of every run compiles again, the asserts of the tests too.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed  ## run the tests
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
 

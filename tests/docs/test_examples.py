@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import psycopg
@@ -29,12 +32,14 @@ LANGUAGES = {".py": "python", ".sql": "sql", ".json": "json", ".out": "text"}
 
 
 def python(name: str, dsn: str, tmp_path: Path) -> str:
-    return output_of(
-        *(sys.executable, EXAMPLES / name),
-        PGMEM_DSN=dsn,
-        PGMEM_DATA_DIR=str(tmp_path),
-        EMBEDDING_PROVIDER="none",
-    )
+    """What a program prints. It is run here: a process would import the same again, which takes seconds."""
+    printed = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setenv("PGMEM_DSN", dsn)
+        patch.setenv("PGMEM_DATA_DIR", str(tmp_path))
+        patch.setenv("EMBEDDING_PROVIDER", "none")
+        runpy.run_path(str(EXAMPLES / name), run_name="__main__")
+    return printed.getvalue()
 
 
 def run_sql(name: str, connection: psycopg.Connection[DictRow]) -> list[list[DictRow]]:

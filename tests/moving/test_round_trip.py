@@ -156,7 +156,7 @@ def found(connection: psycopg.Connection[DictRow], query: str) -> list[tuple[str
 
 
 @settings(
-    max_examples=8,
+    max_examples=5,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],

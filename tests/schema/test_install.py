@@ -40,18 +40,16 @@ def exists(dsn: str, what: str) -> bool:
         )
 
 
-def test_ten_installers_at_once_all_succeed_and_one_of_them_does_the_work(empty: str) -> None:
+def test_five_installers_at_once_all_succeed_and_one_of_them_does_the_work(empty: str) -> None:
     running = [
         subprocess.Popen(
             [sys.executable, "-c", UPGRADE, empty], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
         )
-        for _ in range(10)
+        for _ in range(5)
     ]
     answers = [process.communicate(timeout=300) for process in running]
-    assert [process.returncode for process in running] == [0] * 10, [
-        err.decode()[-500:] for _, err in answers
-    ]
-    assert sorted(out.decode().strip() for out, _ in answers) == ["False"] * 9 + ["True"]
+    assert [process.returncode for process in running] == [0] * 5, [err.decode()[-500:] for _, err in answers]
+    assert sorted(out.decode().strip() for out, _ in answers) == ["False"] * 4 + ["True"]
     works(empty)
 
 
