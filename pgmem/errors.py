@@ -107,6 +107,10 @@ class OutcomeUnknown(DatabaseUnavailable):
     """The connection was lost after the call was sent; it may be committed or not."""
 
 
+class CellSilent(OutcomeUnknown):
+    """The front answers and the cell of the organisation does not; what was sent may be committed or not."""
+
+
 class OutOfResources(DatabaseUnavailable):
     """The server has no memory, disk space or connection left (SQLSTATE class 53); nothing was done."""
 

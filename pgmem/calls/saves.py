@@ -22,6 +22,7 @@ from pgmem.database.call import Request, build
 from pgmem.database.watch import Save
 from pgmem.errors import (
     Busy,
+    CellSilent,
     DatabaseUnavailable,
     EmbeddedServerError,
     InvalidArgument,
@@ -198,6 +199,13 @@ async def _send(
             if is_global:
                 return _failed(save.save_id, error, "Restart this program and save again with this save_id.")
             return await _queue(caller, save, _OUTDATED, "Restart this program; the save is sent then.")
+        except CellSilent as error:
+            # The front answers at once, and what is sent again waits as long.
+            log.log(
+                caller.logged.level("unsent"), "save %s could not be sent: %s", save.save_id, summary(error)
+            )
+            uncertain = True
+            break
         except (DatabaseUnavailable, EmbeddedServerError) as error:
             log.log(
                 caller.logged.level("unsent"),

@@ -13,7 +13,8 @@ from psycopg.abc import PQGen
 from psycopg.rows import DictRow
 
 from pgmem.database.pipeline import first_error_only, sent_first
-from pgmem.errors import DatabaseUnavailable, NotPermitted, OutOfResources, first_line
+from pgmem.database.silent import NO_CELL
+from pgmem.errors import CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
 
 T = TypeVar("T")
 
@@ -48,6 +49,7 @@ def losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
 
     Raises:
         DatabaseUnavailable: the given class.
+        CellSilent: a front reached no cell.
         OutOfResources: the server refused the statement for want of memory, disk space or connections.
     """
     try:
@@ -60,6 +62,8 @@ def losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
         # of class 57P (shutdown) or 08 (connection).
         if error.sqlstate is not None and not error.sqlstate.startswith(("57P", "08")):
             raise
+        if error.sqlstate == "57P03" and error.diag.message_primary == NO_CELL:
+            raise CellSilent(NO_CELL) from error
         raise lost(f"The connection was lost: {first_line(error)}") from error
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import monotonic
@@ -141,6 +141,15 @@ class Database:
     def is_front(self) -> bool:
         """Whether the database is the front of several cells (`pgmem cells`), once it is open."""
         return self._shared.pools.is_front
+
+    @property
+    def rests(self) -> bool:
+        """Whether the last call of this tenant got no answer from its cell, so that no call of another asks for it."""
+        return self._shared.pools.silent.rests((self.scope.org_id, self.scope.user_id))
+
+    def asking(self, tenant: tuple[str, str]) -> AbstractContextManager[None]:
+        """Make a call of a tenant in this block, as `Silent.asking` does."""
+        return self._shared.pools.silent.asking(tenant)
 
     @property
     def is_short(self) -> bool:

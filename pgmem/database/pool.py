@@ -25,7 +25,16 @@ from pgmem.database.connection import Connection, connecting, losing
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import Identity, opening
 from pgmem.database.shares import Shares
-from pgmem.errors import Busy, DatabaseUnavailable, OutcomeUnknown, OutOfResources, SchemaOutdated, first_line
+from pgmem.database.silent import NO_CELL, Silent
+from pgmem.errors import (
+    Busy,
+    CellSilent,
+    DatabaseUnavailable,
+    OutcomeUnknown,
+    OutOfResources,
+    SchemaOutdated,
+    first_line,
+)
 from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
@@ -37,6 +46,7 @@ _CHECKS = 2  # connections for token checks and probes
 _REPLICA_S = 1.0  # to get a connection to the replica; after that the primary serves the read
 _ON_THE_WAY_S = 1.0  # for the answer to a read after the statement timeout, which the server keeps
 _PROBE_S = 0.5  # for a primary that was found away, at each call until it answers
+_SILENCE_S = 1.0  # that a front needs at most, itself, to answer a check
 _FULL = re.compile("too many (?:clients|connections)|connection slots|no more connections")
 """The messages of a server or pooler that accepts no further connection; libpq gives no SQLSTATE."""
 _RECOVERY_S = 4.0  # to start an embedded server that died; after that the call fails
@@ -52,6 +62,7 @@ class Pools:
         reading: the pool on the replica once it is open; None without `PGMEM_READ_DSN`.
         checking: connections for token checks and probes, once open; None if tenants do not share this process.
         short_since: when a statement was last refused for want of memory or disk space; None once one has written.
+        silent: the tenants whose cell did not answer, of a front.
         shares: the part of the other connections that a tenant may hold; None if tenants do not share this process.
     """
 
@@ -64,6 +75,7 @@ class Pools:
         self.is_front = False
         self.checking: Pool | None = None
         self.shares: Shares | None = None
+        self.silent = Silent()
         self._recovery = anyio.Lock()
         self._recovered_at = 0.0
         self.names: dict[tuple[str, str, str], tuple[float, re.Pattern[str] | None]] = {}
@@ -96,7 +108,9 @@ class Pools:
             self.primary = self._make(self.dsn, "pgmem", least=1)
             await self.primary.open(wait=True, timeout=settings.connect_timeout_s)
             if self.shares is not None:
-                self.checking = self._make(self.dsn, "pgmem-checks", least=1, most=_CHECKS)
+                # Checks at a front wait for cells: those of a silent one must not keep the others waiting.
+                most = settings.pool_size if self.is_front else _CHECKS
+                self.checking = self._make(self.dsn, "pgmem-checks", least=1, most=most)
                 await self.checking.open(wait=False)
         except PoolTimeout as error:
             raise DatabaseUnavailable(f"The database does not answer: {error}") from error
@@ -146,9 +160,14 @@ class Pools:
         Raises:
             Busy: other calls of the tenant held its share for `write_timeout_s`.
             DatabaseUnavailable: the same, and the primary does not answer.
+            CellSilent: the cell of the tenant did not answer its last call, and another one asks.
         """
         tenant = (identity.org_id, identity.user_id)
         async with AsyncExitStack() as held:
+            # A call without a tenant is of all cells.
+            was_silent = tenant in self.silent
+            if tenant != ("", ""):
+                held.enter_context(self.silent.asking(tenant))
             if self.shares is not None and pool is not self.checking and tenant != ("", ""):
                 try:
                     await held.enter_async_context(self.shares.place(tenant))
@@ -156,6 +175,8 @@ class Pools:
                     if pool is self.primary:
                         await self._ask(pool)  # the others may wait for a server that fell silent
                     raise
+            if not was_silent and tenant in self.silent:
+                raise CellSilent(NO_CELL)  # it fell silent while this call waited
             yield
 
     def _make(self, dsn: str, name: str, *, least: int, most: int | None = None) -> Pool:
@@ -280,7 +301,7 @@ class Pools:
             await self._return(pool)
         try:
             yield patience
-        except OutOfResources:
+        except (OutOfResources, CellSilent):
             raise  # the server answers
         except DatabaseUnavailable as error:
             if isinstance(error.__cause__, PoolTimeout) and await self._is_full(pool):
@@ -358,15 +379,17 @@ class Pools:
                 connection = await pool.getconn(timeout=max(deadline - monotonic(), 0.001))
             except (PoolTimeout, PoolClosed) as error:
                 raise lost or DatabaseUnavailable(f"The database does not answer: {error}") from error
-            answered = False
+            answered, sent_at = False, monotonic()
             try:
                 with losing(DatabaseUnavailable), anyio.fail_after(max(deadline - monotonic(), 0.001)):
                     answer = await send(connection)
                 answered = True
                 return connection, answer
-            except OutOfResources:
+            except (OutOfResources, CellSilent):
                 raise
             except TimeoutError:
+                if self.is_front and monotonic() - sent_at > _SILENCE_S:
+                    raise CellSilent(NO_CELL) from None
                 raise DatabaseUnavailable("The database does not answer.") from None
             except DatabaseUnavailable as error:
                 lost = error

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from hashlib import sha256
 from time import monotonic
@@ -69,9 +70,11 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
 
     async def verify(secret: str) -> AccessToken | None:
         """Return the tenant of a token; None if it is unknown, revoked, expired or a person's."""
-        asked = monotonic()
+        asked, known = monotonic(), confirmed[secret]
         try:
-            found = await (await app.store()).verify_token(secret)
+            store = await app.store()
+            with nullcontext() if known is None else store.caller.database.asking(_tenant(known)):
+                found = await store.verify_token(secret)
         except (DatabaseUnavailable, EmbeddedServerError):
             if (known := confirmed[secret]) is not None:
                 return known
@@ -91,6 +94,11 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
         return token
 
     return verify
+
+
+def _tenant(token: AccessToken) -> tuple[str, str]:
+    claims = token.claims or {}
+    return str(claims["org_id"]), str(claims["user_id"])
 
 
 def _hash(secret: str) -> bytes:
