@@ -23,6 +23,7 @@ import httpx2
 import pytest
 
 from tests.docker.conftest import FIGURES, images
+from tests.docker.faults import cut, inside, kill, pause, queued
 from tests.docker.stack import Stack, run, stack, until
 
 pytestmark = pytest.mark.docker
@@ -105,17 +106,6 @@ def save_through(services: Stack, fault: Fault, begin: int = BEGIN, seconds: flo
     return answers
 
 
-def queued(services: Stack) -> int:
-    """How many saves the outbox holds; asked of the volume, because the program may be the one that is away."""
-    mount = f"{services.name}_outbox:/outbox:ro"
-    listed = run(
-        *("docker", "run", "--rm", "--user", "0", "--network", "none", "--volume", mount),
-        *("--entrypoint", "sh"),
-        *(images()["PGMEM_IMAGE"], "-c", "ls /outbox/outbox 2> /dev/null || true"),
-    )
-    return len([name for name in listed.split() if name.endswith(".json")])
-
-
 def compare(services: Stack, project: str, answers: Answers) -> None:
     """Find what was acknowledged and is lost, and what is there twice."""
     query = f"select props ->> 'content' from pgmem.node where label = 'Context' and project = '{project}'"
@@ -142,35 +132,6 @@ def broken(tree: Path) -> Iterator[Stack]:
     """Services to break, with a worker."""
     with stack(tree, **images(), COMPOSE_PROFILES="worker") as services:
         yield services
-
-
-def inside(services: Stack, service: str, *command: str) -> None:
-    """Run a command of this machine in the network of a container."""
-    process = run("docker", "inspect", services.container(service), "--format", "{{.State.Pid}}").strip()
-    run("nsenter", "--target", process, "--net", *command)
-
-
-def cut(services: Stack, one: str, other: str) -> Iterator[None]:
-    """Drop every packet between two containers, as a broken switch does: no connection is refused or reset."""
-    there = services.address(other)
-    for direction in (("INPUT", "--source"), ("OUTPUT", "--destination")):
-        inside(services, one, "iptables", "-A", direction[0], direction[1], there, "-j", "DROP")
-    yield
-    inside(services, one, "iptables", "--flush")
-
-
-def kill(services: Stack, service: str) -> Iterator[None]:
-    """Kill a container; it is started again later."""
-    run("docker", "kill", services.container(service))
-    yield
-    run("docker", "start", services.container(service))
-
-
-def pause(services: Stack, service: str) -> Iterator[None]:
-    """Freeze a container: its connections stay open, and nothing answers."""
-    run("docker", "pause", services.container(service))
-    yield
-    run("docker", "unpause", services.container(service))
 
 
 @pytest.mark.parametrize(
