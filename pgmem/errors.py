@@ -16,6 +16,7 @@ PgmemError
 ├── MemoryNotOpen                 a memory is used before it is opened, or after it is closed
 ├── DatabaseUnavailable           the database cannot be reached
 │   ├── OutcomeUnknown            the connection was lost after the call was sent; it may be committed
+│   │   └── CellSilent            a front answers and the cell of the organisation does not
 │   └── OutOfResources            the server has no memory, disk space or connection left; nothing was done
 ├── Busy                          a server that answers has no connection left for the caller; nothing was done
 ├── SchemaOutdated                the database holds another version of the schema
