@@ -392,16 +392,16 @@ class _Pass:
                         self.target.execute(
                             "select pgmem.register_model(%s, %s)", (row["name"], row["dimensions"])
                         )
-                    changed = sum(self._table(row) for row in self._tables())
+                    tables = self.source.execute(
+                        "select * from pgmem.moved_tables(%s)", (self.org,)
+                    ).fetchall()
+                    changed = sum(map(self._table, tables))
                     self.target.execute("select pgmem.settle(%s)", (self.org,))
                     return changed
             except (psycopg.errors.UniqueViolation, psycopg.errors.DeadlockDetected):
                 if not left:
                     raise
         raise AssertionError
-
-    def _tables(self) -> list[dict[str, Any]]:
-        return self.source.execute("select * from pgmem.moved_tables(%s)", (self.org,)).fetchall()
 
     def _hashes(self, cell: Connection, table: dict[str, Any]) -> dict[int, list[str]]:
         """The rows as a multiset: by the hash of a row, where it is."""

@@ -127,9 +127,10 @@ def import_(
                     lines, vectors=not reembed, all_tenants=all_tenants, progress=report
                 )
         else:
-            done = await _import_records(
-                memory, source, file, project or "", of_user, dry_run, forget_deleted
-            )
+            reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
+            options = {"dry_run": dry_run, "forget_deleted": forget_deleted}
+            with progress("importing") as report:
+                done = await load(memory, source, reading, project or "", report, **options)
         if not dry_run:
             # The texts of another system have no vectors yet.
             if reembed or (source is not Source.pgmem and await memory.register_embedder()):
@@ -177,23 +178,6 @@ def _require_fitting(
         and not file.is_file()
     ):
         stop(f"{file} is not a file.", 2)
-
-
-async def _import_records(
-    memory: Memory,
-    source: Source,
-    file: Path,
-    project: str,
-    of_user: str | None,
-    dry_run: bool,
-    forget_deleted: bool,
-) -> Imported:
-    """Import the memories of another system."""
-    reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
-    with progress("importing") as report:
-        return await load(
-            memory, source, reading, project, report, dry_run=dry_run, forget_deleted=forget_deleted
-        )
 
 
 def show(done: Imported, as_json: bool) -> None:

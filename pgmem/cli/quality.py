@@ -24,7 +24,7 @@ from pgmem.escaping import visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import Finding, Health, HygieneReport, Insight, JoinedMemories, Node
+    from pgmem.models import Health, HygieneReport, Insight, JoinedMemories, Node
 
 _MOST = 1000  # findings of one call
 _DESCRIBED = 500  # memories whose date and text a page shows; each is one call
@@ -242,7 +242,8 @@ def _hygiene(report: HygieneReport) -> Group:
                 f"{title}  {id}" for title, id in zip(finding.titles, finding.ids, strict=False)
             )
             check = finding.check.replace("_", " ") + likeness
-            rows.append((check, names, finding.what, _repair(finding)))
+            command = repair_command(finding.verb, finding.arguments, finding.project)
+            rows.append((check, names, finding.what, command or finding.verb))
         shown.append(Rows(("check", "memory", "what to do", "repair"), rows))
     if report.next_offset is not None:
         shown.append(
@@ -287,11 +288,6 @@ def repair_command(verb: str, arguments: Mapping[str, object], project: str | No
         case _:
             return None
     return shlex.join(["pgmem", *words])
-
-
-def _repair(finding: Finding) -> str:
-    """The command that repairs a finding; the verb where there is none."""
-    return repair_command(finding.verb, finding.arguments, finding.project) or finding.verb
 
 
 def _health(state: Health) -> Group:

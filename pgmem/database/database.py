@@ -380,7 +380,7 @@ class Database:
                     found = await self._read_from(replica, request, limit)
                     seen.replica = found is not None
                 if found is None:
-                    found = await self._check_or_send(request, limit, verb)
+                    found = await self._check_or_send(request, limit)
                 seen.rows = len(found)
                 if verb not in _TAKE_NOTHING:
                     self._shared.pools.short_since = None
@@ -408,10 +408,10 @@ class Database:
         self._shared.is_outdated = self._shared.is_outdated or changed is not None
         return changed or error
 
-    async def _check_or_send(self, request: Request, limit: float, verb: str) -> list[DictRow]:
+    async def _check_or_send(self, request: Request, limit: float) -> list[DictRow]:
         """Call a verb on the primary; a check uses the connections for checks, if they exist."""
         pools = self._shared.pools
-        if verb not in CHECKS or pools.checking is None:
+        if request.verb not in CHECKS or pools.checking is None:
             return await self._send(request, limit, pools.primary)
         with translate():
             patience = min(limit, self.settings.connect_timeout_s)

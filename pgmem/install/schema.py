@@ -156,7 +156,8 @@ def upgrade(
             imported.result()  # two threads that import parts of one package at once may find them half made
             _pending(connection)
         made = _make_extensions(connection, extensions)
-        _refuse_writable_schema(connection)
+        if found := writable_schema(connection):
+            raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
 
     def install(connection: psycopg.Connection[Any], migrate: Callable[[], None] | None) -> Upgrade:
         notices: list[str] = []
@@ -498,11 +499,6 @@ def _require_suitable(connection: psycopg.Connection[Any]) -> None:
             "This database is a front, which holds no store: pgmem cells init writes its functions anew, and"
             " pgmem cells upgrade upgrades its cells and then the front."
         )
-
-
-def _refuse_writable_schema(connection: psycopg.Connection[Any]) -> None:
-    if found := writable_schema(connection):
-        raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
 
 
 def _make_extensions(connection: psycopg.Connection[Any], wanted: Sequence[str]) -> tuple[str, ...]:

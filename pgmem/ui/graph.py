@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import datetime
 
-from pgmem.models import DrawnGraph, MemoryCounts
 from pgmem.ui import drawing
 from pgmem.ui.moment import sliders
 from pgmem.ui.visit import Page, Visit
@@ -29,24 +27,12 @@ async def graph(visit: Visit) -> Page:
     sizes: dict[str, int] | None = None
     if by_cluster and not around:
         found, sizes = drawing.clusters(found)
-    return _page(visit, present, found, sizes, limit, (true_on, known_on))
-
-
-def _page(
-    visit: Visit,
-    present: MemoryCounts,
-    found: DrawnGraph,
-    sizes: dict[str, int] | None,
-    limit: int,
-    moments: tuple[datetime | None, datetime | None],
-) -> Page:
-    around = visit.id("around")
     middle = next((node for node in found.nodes if node.id == around), None)
     return Page(
         "graph.html",
         {"graph": found, "sizes": sizes},
         {
-            **sliders(present, *moments),
+            **sliders(present, true_on, known_on),
             "drawing": drawing.project(found, sizes),
             "names": {node.id: node for node in found.nodes},
             "limit": limit,
