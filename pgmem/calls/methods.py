@@ -2046,8 +2046,8 @@ class Verbs:
             states: Objects with id (of the memory), target and state: FRESH, STALE, GONE or UNCHECKABLE.
 
         Raises:
-            MemoryNotFound: no such project is visible here.
             InvalidArgument: a state is another word.
+            MemoryNotFound: no such project is visible here.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
@@ -2165,8 +2165,8 @@ class Verbs:
             offset: next_offset of the page before; 0 or more.
 
         Raises:
-            MemoryNotFound: no such project is visible here.
             InvalidArgument: the limit is not between 1 and 1000, or the offset is negative.
+            MemoryNotFound: no such project is visible here.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
@@ -2200,8 +2200,8 @@ class Verbs:
             offset: next_offset of the page before; 0 or more.
 
         Raises:
-            MemoryNotFound: no such project is visible here.
             InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.
+            MemoryNotFound: no such project is visible here.
         """
         return await self.caller.one(
             "memory_freshness",

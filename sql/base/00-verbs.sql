@@ -8,7 +8,7 @@
 --
 -- The comment on a verb is its documentation everywhere. It begins with a sentence; lines `name: meaning` describe
 -- arguments that are not described below, and lines `ErrorClass: when` say what it raises. What all verbs of its rights,
--- or with a limit, raise is added here, and is part of the comment like the rest.
+-- with a limit or of a project raise is added here, and is part of the comment like the rest.
 --
 -- Locks: the rows of pgmem.verb, inside the upgrade's transaction.
 
@@ -42,7 +42,9 @@ begin
          p_least
   from pgmem.verb v;
   foreach v_error in array
-    case when exists (select from pg_proc p where p.oid = v_verb and 'pgmem.row_limit'::regtype = any (p.proargtypes))
+    case when (select p.prosrc from pg_proc p where p.oid = v_verb) ~ 'pgmem\.find_project\('
+      then array['MemoryNotFound: no such project is visible here.'] else '{}' end
+    || case when exists (select from pg_proc p where p.oid = v_verb and 'pgmem.row_limit'::regtype = any (p.proargtypes))
       then array['InvalidArgument: the limit is not from 1 to 1000.'] else '{}' end
     || case when p_rights = 'reviewer' then array['NotPermitted: the login is neither owner nor reviewer.']
       when p_rights = 'writer' and p_effect not in ('read', 'look') then array[

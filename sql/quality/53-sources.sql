@@ -158,8 +158,6 @@ comment on function pgmem.list_cited_files is $$
 List the files that memories of a project rest on, those that were not checked for longest first.
 
 project_id: The project.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_cited_files', p_rights => 'writer', p_effect => 'look', p_answer => 'list[CitedFile]');
 
@@ -196,7 +194,6 @@ Only files that memories of the project name are recorded. The memories do not c
 project_id: The project.
 states: Objects with id (of the memory), target and state: FRESH, STALE, GONE or UNCHECKABLE.
 
-MemoryNotFound: no such project is visible here.
 InvalidArgument: a state is another word.
 $$;
 select pgmem.declare_verb('record_sources', p_rights => 'writer', p_effect => 'repeat', p_answer => 'int');

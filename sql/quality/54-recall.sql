@@ -206,7 +206,5 @@ A word is used, wrong or outdated. All of it is kept for recall_days.
 project_id: Only what was asked about this project; unset: everything.
 session_id: Only what this conversation or session got.
 after: The seq of the last entry of the page before; unset: the first page.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_recall', p_rights => 'reader', p_effect => 'look', p_answer => 'list[RecallEntry]');

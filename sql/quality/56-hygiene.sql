@@ -206,7 +206,6 @@ project_id: Project name; unset: all projects.
 scope: Only of this scope; global, project or focus. Unset: all scopes.
 check_pending_only: Only open saves; notes nothing on the project.
 
-MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit is not between 1 and 1000, or the offset is negative.
 $$;
 select pgmem.declare_verb('run_hygiene', p_rights => 'writer', p_effect => 'repeat', p_answer => 'HygieneReport',

@@ -85,7 +85,6 @@ project_id: Project name; unset: all projects.
 scope: Which memories; global, project (its focus areas too) or focus.
 stale_after_days: Stale without a change for so long; unset: the setting freshness_stale_days.
 
-MemoryNotFound: no such project is visible here.
 InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.
 $$;
 select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 'read', p_answer => 'FreshnessReport',

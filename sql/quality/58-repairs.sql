@@ -223,8 +223,6 @@ List the pairs of live memories that contradict each other, the oldest conflict 
 
 project_id: Only of this project; unset: of all.
 id: Only those of this memory; unset: of all.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_conflicts', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ConflictEntry]');
 

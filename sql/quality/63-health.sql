@@ -193,8 +193,6 @@ The counts are of memories that the caller sees; `confidence` is a histogram of 
 
 project_id: Project name; unset: all projects.
 limit: How many items of each kind at most, 1 to 1000.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('memory_health', p_rights => 'reader', p_effect => 'read', p_answer => 'Health',
   p_patience => 'report');

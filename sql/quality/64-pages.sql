@@ -178,8 +178,6 @@ agent_id: Only what this agent wrote.
 session_id: Only what was written in this session.
 branch: Only the cards of this branch, which is not merged.
 after: The id of the last memory of the page before; unset: the first page.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'list[MemoryEntry]');
 
@@ -230,8 +228,6 @@ growth says how many came in each day, week or month.
 With as_of or known_at: those that were true then, or on record then; the other figures are null.
 
 project_id: Only of this project; unset: of all.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'MemoryCounts');
 
@@ -417,8 +413,6 @@ The lines of the decisions that were replaced last, then of the newest that hold
 Each is oldest first; line counts them from 1.
 
 project_id: Only of this project; unset: of all.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_lines', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NumberedEntry]');
 
@@ -477,8 +471,6 @@ It looks at the newest 3000 memories. left_out counts those of them that are not
 
 project_id: Only of this project; unset: of all.
 labels: Only of these kinds; unset: of all but cards.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('project_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'DrawnGraph');
 
@@ -545,8 +537,6 @@ The newest thirty names are looked at. id is the newer of the two. verb makes on
 null for projects. Two that a relation joins are not listed: join them by SIMILAR_TO where they are two.
 
 project_id: Only of this project; unset: of all.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]');
 
@@ -589,8 +579,6 @@ These are reviews, approvals, insights, draft cards, conflicts and failed saves.
 makes or drops and that resembles nothing: what holds globally in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('count_waiting', p_rights => 'reader', p_effect => 'look', p_answer => 'Waiting');
 
@@ -658,8 +646,6 @@ The newest 20 000 turns are looked at. list_memories with the labels Turn and a 
 
 project_id: Only of this project; unset: of all.
 session_id: Only this one.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_conversations', p_rights => 'reader', p_effect => 'look',
   p_answer => 'list[ConversationEntry]');
@@ -741,7 +727,5 @@ one entry, at the time of the last one, and so are the cards that pgmem read in 
 project_id: Only of this project; unset: of all.
 session_id: Only in this session; unset: in all.
 since: Only what was done after this time; unset: all.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_activity', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Activity]');

@@ -90,7 +90,5 @@ List the standing instructions and the patterns that have held three times, as s
 Only the words of a person are skills. A pattern of an agent has approved false, until a person takes it over.
 
 project_id: Only of this project, and what is global; unset: of all.
-
-MemoryNotFound: no such project is visible here.
 $$;
 select pgmem.declare_verb('list_skills', p_rights => 'reader', p_effect => 'look', p_answer => 'list[SkillEntry]');
