@@ -58,7 +58,7 @@ test-docker: $(VENV)/.installed  ## build the images, and test the services of d
 	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_compose.py tests/docker/test_cells.py tests/docker/test_versions.py $(ARGS)
 
 test-faults: $(VENV)/.installed  ## break the containers and their network while agents save; needs a Docker engine and root
-	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_faults.py $(ARGS)
+	$(BIN)/python -m pytest -m docker -n 0 tests/docker/test_faults.py tests/docker/test_cell_faults.py $(ARGS)
 
 test-servers: $(VENV)/.installed  ## run the tests against PostgreSQL 15 to 18 of distributions, and print a table of the results
 	scripts/test-servers embedded postgresql-15 postgresql-16 postgresql-17 postgresql-18 managed-17 --table --pytest='$(ARGS)'
