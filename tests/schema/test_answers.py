@@ -33,14 +33,13 @@ def attributes_of(dsn: str, name: str) -> dict[str, str]:
         )
 
 
-def test_an_attribute_is_added_at_the_end_by_an_upgrade(empty: str, sql_folder: Path) -> None:
-    schema.upgrade(empty)
+def test_an_attribute_is_added_at_the_end_by_an_upgrade(dsn: str, sql_folder: Path) -> None:
     edge_with(sql_folder, f"{LINE}\nremark text?: What is to be said\n  about it.")
-    schema.upgrade(empty)
-    found = attributes_of(empty, "edge_answer")
+    schema.upgrade(dsn)
+    found = attributes_of(dsn, "edge_answer")
     assert list(found) == [*(field.name for field in fields(models.Edge)), "remark"]
     assert found["remark"] == "text?: What is to be said about it."
-    with psycopg.connect(empty, row_factory=dict_row) as connection:
+    with psycopg.connect(dsn, row_factory=dict_row) as connection:
         connection.execute("select pgmem.save_session('begin', 'ferry')")
         for name in ("Ada", "Bo"):
             connection.execute("select pgmem.upsert_entity(%s, 'A person.', 'ferry')", (name,))
@@ -52,18 +51,16 @@ def test_an_attribute_is_added_at_the_end_by_an_upgrade(empty: str, sql_folder: 
 
 @pytest.mark.parametrize("attributes", [LINE.replace("rel_type text, ", ""), f"remark text, {LINE}"])
 def test_an_attribute_is_neither_removed_nor_put_before_others(
-    empty: str, sql_folder: Path, attributes: str
+    dsn: str, sql_folder: Path, attributes: str
 ) -> None:
-    schema.upgrade(empty)
     edge_with(sql_folder, attributes)
     with pytest.raises(psycopg.Error, match="attributes are added at the end, and none is removed"):
-        schema.upgrade(empty)
-    assert list(attributes_of(empty, "edge_answer")) == [field.name for field in fields(models.Edge)]
+        schema.upgrade(dsn)
+    assert list(attributes_of(dsn, "edge_answer")) == [field.name for field in fields(models.Edge)]
 
 
-def test_what_is_like_another_answer_begins_with_its_attributes_and_may_say_more_of_one(empty: str) -> None:
-    schema.upgrade(empty)
-    file, edited = attributes_of(empty, "memory_file"), attributes_of(empty, "edited_file")
+def test_what_is_like_another_answer_begins_with_its_attributes_and_may_say_more_of_one(dsn: str) -> None:
+    file, edited = attributes_of(dsn, "memory_file"), attributes_of(dsn, "edited_file")
     assert list(edited) == [*file, "line"]
     assert (file["text"], edited["text"]) == ("text?", "text")
 

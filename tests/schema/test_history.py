@@ -50,20 +50,17 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_store_of_another_history_is_refused_in_a_sentence_and_stays_as_it_is(
-    empty: str, case: str
-) -> None:
-    schema.upgrade(empty)
+def test_a_store_of_another_history_is_refused_in_a_sentence_and_stays_as_it_is(dsn: str, case: str) -> None:
     change, message = REFUSED[case]
-    with psycopg.connect(past_the_pooler(empty), autocommit=True) as connection:
+    with psycopg.connect(past_the_pooler(dsn), autocommit=True) as connection:
         connection.execute(change.encode())
-    before = schema_of(empty)
+    before = schema_of(dsn)
     with pytest.raises(UnsuitableDatabase, match=message) as refused:
-        schema.upgrade(empty)
+        schema.upgrade(dsn)
     assert "Nothing was changed" in str(refused.value)
-    assert schema_of(empty) == before
+    assert schema_of(dsn) == before
     with pytest.raises(UnsuitableDatabase, match=message):
-        schema.plan(empty)
+        schema.plan(dsn)
 
 
 # SHA-256 of the SQL that the migrations of a release run, by revision: those of 0.1.0.
@@ -88,9 +85,8 @@ def test_every_revision_after_the_numbered_ones_is_named_by_its_day() -> None:
     assert [name[:8] for name in named] == sorted(name[:8] for name in named)
 
 
-def test_the_text_of_every_migration_is_recorded(empty: str) -> None:
-    schema.upgrade(empty)
-    with psycopg.connect(empty) as connection:
+def test_the_text_of_every_migration_is_recorded(dsn: str) -> None:
+    with psycopg.connect(dsn) as connection:
         recorded = connection.execute(
             "select path from pgmem.schema_file where path like 'migrations/%' order by path"
         ).fetchall()

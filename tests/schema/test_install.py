@@ -62,30 +62,28 @@ def test_a_second_upgrade_changes_nothing(empty: str) -> None:
     works(empty, "bank")
 
 
-def test_an_upgrade_that_replaces_everything_changes_nothing_but_the_functions(empty: str) -> None:
-    schema.upgrade(empty)
-    works(empty)
-    before = schema_of(empty)
-    with psycopg.connect(empty) as connection:
+def test_an_upgrade_that_replaces_everything_changes_nothing_but_the_functions(dsn: str) -> None:
+    works(dsn)
+    before = schema_of(dsn)
+    with psycopg.connect(dsn) as connection:
         connection.execute("update pgmem.schema_version set digest = 'of an older release'")
-    assert schema.upgrade(empty).changed is True
-    assert schema_of(empty) == before
-    with psycopg.connect(empty) as connection:
+    assert schema.upgrade(dsn).changed is True
+    assert schema_of(dsn) == before
+    with psycopg.connect(dsn) as connection:
         assert connection.execute("select count(*) from pgmem.node where label = 'Decision'").fetchone() == (
             1,
         )
 
 
-def test_a_changed_view_is_replaced_with_all_that_reads_it(empty: str, sql_folder: Path) -> None:
-    schema.upgrade(empty)
-    works(empty)
+def test_a_changed_view_is_replaced_with_all_that_reads_it(dsn: str, sql_folder: Path) -> None:
+    works(dsn)
     view = sql_folder / "base/09-visible.sql"
     view.write_text(
         view.read_text(encoding="utf-8").replace("select e.*", "select e.*, 1 as one", 1), encoding="utf-8"
     )
-    before = schema_of(empty)
-    assert schema.upgrade(empty).changed is True
-    after = schema_of(empty)
+    before = schema_of(dsn)
+    assert schema.upgrade(dsn).changed is True
+    after = schema_of(dsn)
     assert after.keys() - before.keys() >= {"column pgmem.visible_edge.one"}
     assert before.keys() <= after.keys()
 
@@ -108,19 +106,18 @@ def test_a_broken_last_file_leaves_nothing_behind(empty: str, sql_folder: Path) 
     assert not exists(empty, "pgmem")
 
 
-def test_a_broken_upgrade_leaves_the_store_as_it_was(empty: str, sql_folder: Path) -> None:
-    schema.upgrade(empty)
-    works(empty)
-    before = schema_of(empty)
+def test_a_broken_upgrade_leaves_the_store_as_it_was(dsn: str, sql_folder: Path) -> None:
+    works(dsn)
+    before = schema_of(dsn)
     saved = sql_folder / "saving/24-saving.sql"
     whole = saved.read_text(encoding="utf-8")
     saved.write_text("select 1 / 0;", encoding="utf-8")
     with pytest.raises(Exception, match="division by zero"):
-        schema.upgrade(empty)
-    assert schema_of(empty) == before
+        schema.upgrade(dsn)
+    assert schema_of(dsn) == before
     saved.write_text(whole + "\n-- mended\n", encoding="utf-8")
-    assert schema.upgrade(empty).changed is True
-    works(empty, "bank")
+    assert schema.upgrade(dsn).changed is True
+    works(dsn, "bank")
 
 
 def test_settings_given_at_install_are_rows_of_the_store(empty: str) -> None:
@@ -160,13 +157,12 @@ def test_an_empty_database_and_an_outdated_one_get_different_errors(empty: str) 
             schema.check_version(connection)
 
 
-def test_a_store_of_a_newer_release_is_left_as_it_is(empty: str) -> None:
-    schema.upgrade(empty)
-    with psycopg.connect(empty, autocommit=True) as connection:
+def test_a_store_of_a_newer_release_is_left_as_it_is(dsn: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("update pgmem.alembic_version set version_num = '9999'")
         connection.execute("update pgmem.schema_version set release = '9.9', digest = 'another'")
         with pytest.raises(UnsuitableDatabase, match="newer release of pgmem than .* install that release"):
-            schema.upgrade(empty)
+            schema.upgrade(dsn)
         assert connection.execute("select release from pgmem.schema_version").fetchone() == ("9.9",)
 
 

@@ -60,11 +60,10 @@ def kinds(catalog: ModuleType, dsn: str) -> dict[str, Kind]:
         return {kind.label: kind for kind in catalog.kinds(connection)}
 
 
-def test_a_kind_is_added_by_one_chapter(empty: str, sql_folder: Path, catalog: ModuleType) -> None:
-    schema.upgrade(empty)
+def test_a_kind_is_added_by_one_chapter(dsn: str, sql_folder: Path, catalog: ModuleType) -> None:
     (sql_folder / "saving" / "25-save-risk.sql").write_text(RISK, encoding="utf-8")
-    schema.upgrade(empty)
-    with psycopg.connect(empty, autocommit=True, row_factory=dict_row) as connection:
+    schema.upgrade(dsn)
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
         connection.execute("select pgmem.save_session('begin', 'ferry')")
         call = (
             "select status, dedup_outcome from pgmem.save_risk('The boiler bursts', '{Inspect it}', 'ferry')"
@@ -104,7 +103,7 @@ def test_a_kind_is_added_by_one_chapter(empty: str, sql_folder: Path, catalog: M
             connection.execute("select pgmem.save_risk('Ice', '{}', 'ferry')")
         comment = connection.execute("select col_description('pgmem.risk'::regclass, 3) as said").fetchone()
         assert comment == {"said": "What is done about it."}
-    own = kinds(catalog, empty)["Risk"]
+    own = kinds(catalog, dsn)["Risk"]
     assert [field.name for field in own.fields] == [
         "danger",
         "measures",
@@ -129,9 +128,8 @@ def test_a_kind_has_its_command(
     assert "--likelihood" in shown
 
 
-def test_a_field_is_added_by_one_line(empty: str, sql_folder: Path, catalog: ModuleType) -> None:
-    schema.upgrade(empty)
-    with psycopg.connect(empty, autocommit=True) as connection:
+def test_a_field_is_added_by_one_line(dsn: str, sql_folder: Path, catalog: ModuleType) -> None:
+    with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("select pgmem.save_session('begin', 'ferry')")
         connection.execute("select pgmem.save_pattern('Fog', '{Sound the horn}', 'ferry')")
     chapter = sql_folder / "saving" / "28-plain-kinds.sql"
@@ -140,8 +138,8 @@ def test_a_field_is_added_by_one_line(empty: str, sql_folder: Path, catalog: Mod
     assert line in text
     added = "    pgmem.field('witnesses', 'texts', 'Who has seen it work.'),\n"
     chapter.write_text(text.replace(line, line + added), encoding="utf-8")
-    schema.upgrade(empty)
-    with psycopg.connect(empty, autocommit=True) as connection:
+    schema.upgrade(dsn)
+    with psycopg.connect(dsn, autocommit=True) as connection:
         saved = connection.execute(
             "select status from pgmem.save_pattern('Ice', '{Slow down}', 'ferry', p_witnesses => '{Astrid}')"
         )
@@ -150,4 +148,4 @@ def test_a_field_is_added_by_one_line(empty: str, sql_folder: Path, catalog: Mod
         assert rows == [("Fog", []), ("Ice", ["Astrid"])]
         verbs = "select count(*) from pg_proc where proname = 'save_pattern' and pronamespace = 'pgmem'::regnamespace"
         assert connection.execute(verbs).fetchone() == (1,)
-    assert "witnesses" in [field.name for field in kinds(catalog, empty)["Pattern"].fields]
+    assert "witnesses" in [field.name for field in kinds(catalog, dsn)["Pattern"].fields]

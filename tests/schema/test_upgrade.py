@@ -192,46 +192,43 @@ def test_a_verb_of_an_installed_store_gains_loses_and_changes_an_argument(
     assert not {"save_decision", "remember", "neighbours", "jaccard"} & kept
 
 
-def test_a_function_that_was_removed_is_dropped(empty: str, sql_folder: Path) -> None:
-    schema.upgrade(empty)
+def test_a_function_that_was_removed_is_dropped(dsn: str, sql_folder: Path) -> None:
     chapter = sql_folder / "quality/62-routing.sql"
     chapter.write_text(
         chapter.read_text(encoding="utf-8").replace("route_analysis", "routed"), encoding="utf-8"
     )
-    schema.upgrade(empty)
-    names = functions(empty)
+    schema.upgrade(dsn)
+    names = functions(dsn)
     assert "route_analysis" not in names
     assert "routed" in names
 
 
 def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
-    empty: str, sql_folder: Path
+    dsn: str, sql_folder: Path
 ) -> None:
-    schema.upgrade(empty)
-    before = functions(empty)
+    before = functions(dsn)
     chapter = sql_folder / "reading/40-time-travel.sql"
     text = chapter.read_text(encoding="utf-8")
     head = "create or replace function pgmem.get_node(\n  p_label text,"
     assert head in text
     chapter.write_text(text.replace(head, head.replace(" text,", " varchar,")), encoding="utf-8")
-    schema.upgrade(empty)
-    after = functions(empty)
+    schema.upgrade(dsn)
+    after = functions(dsn)
     assert after.keys() == before.keys()
     assert after["get_node"] != before["get_node"]
 
 
-def test_a_view_gains_a_column_and_another_view_is_dropped(empty: str, sql_folder: Path) -> None:
-    schema.upgrade(empty)
+def test_a_view_gains_a_column_and_another_view_is_dropped(dsn: str, sql_folder: Path) -> None:
     chapter = sql_folder / "install/90-views.sql"
     text = chapter.read_text(encoding="utf-8")
     text = text.replace("select p.id, p.key as name", "select p.id, p.version, p.key as name")
     chapter.write_text(
         text.replace("pgmem.turn", "pgmem.utterance").replace("'turn'", "'utterance'"), encoding="utf-8"
     )
-    schema.upgrade(empty)
-    with psycopg.connect(empty) as connection:
+    schema.upgrade(dsn)
+    with psycopg.connect(dsn) as connection:
         assert connection.execute("select version from pgmem.project").fetchall() == []
-    assert {name for name in functions(empty) if name in ("rows_of_turn", "rows_of_utterance")} == {
+    assert {name for name in functions(dsn) if name in ("rows_of_turn", "rows_of_utterance")} == {
         "rows_of_utterance"
     }
 
@@ -247,17 +244,16 @@ def test_a_role_without_superuser_upgrades_the_store_it_owns(
 
 
 def test_a_failed_upgrade_names_the_chapter_and_the_line_and_changes_nothing(
-    empty: str, sql_folder: Path
+    dsn: str, sql_folder: Path
 ) -> None:
-    schema.upgrade(empty)
-    before = schema_of(empty)
+    before = schema_of(dsn)
     chapter = sql_folder / "reading/43-neighbours.sql"
     text = chapter.read_text(encoding="utf-8")
     chapter.write_text(text + "\nselect nothing from nowhere;\n", encoding="utf-8")
     with pytest.raises(Exception, match="nowhere") as caught:
-        schema.upgrade(empty)
+        schema.upgrade(dsn)
     assert caught.value.__notes__ == [f"in sql/reading/43-neighbours.sql, line {text.count(chr(10)) + 2}"]
-    assert schema_of(empty) == before
+    assert schema_of(dsn) == before
 
 
 def functions(dsn: str) -> dict[str, int]:
