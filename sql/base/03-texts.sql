@@ -193,3 +193,32 @@ begin atomic
     else '[]' end) with ordinality as c(target, place);
 end;
 comment on function pgmem.cited is 'The sources that a memory names: its turn, then its citation in order.';
+
+
+create or replace function pgmem.quote_place(p_quote text, p_content text) returns integer
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_from integer := 1;
+  v_at   integer;
+  v_end  integer := length(p_quote);
+  v_tail text;
+begin
+  loop
+    v_at := strpos(substr(p_content, v_from), p_quote);
+    if v_at = 0 then
+      return 0;
+    end if;
+    v_at := v_from + v_at - 1;
+    v_tail := substr(p_content, v_at + v_end, 2);
+    -- A word or a number goes on over its joints: 8443 in 8443.5 or api in api-gateway is not the whole of it.
+    if not (left(p_quote, 1) ~ '[[:alnum:]_]'
+            and substr(p_content, greatest(v_at - 2, 1), least(2, v_at - 1)) ~ '([[:alnum:]_]|[[:alnum:]][.,:/@''’-])$')
+        and not (right(p_quote, 1) ~ '[[:alnum:]_]' and v_tail ~ '^([[:alnum:]_]|[.,:/@''’-][[:alnum:]])') then
+      return v_at;
+    end if;
+    v_from := v_at + 1;
+  end loop;
+end;
+$$;
+comment on function pgmem.quote_place is
+  'The position of a quote in a text, cut within no word and no number; 0: nowhere.';

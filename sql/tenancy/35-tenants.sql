@@ -280,6 +280,31 @@ comment on function pgmem.adopt_copies is
   'Give a tenant the rows of another one in the tables that repeat the tenant of a node: vectors and word counts.';
 
 
+create or replace function pgmem.adopt_cards(p_from text, p_org_id text, p_user_id text) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_tenant text := pgmem.tenant_of(p_org_id, p_user_id);
+begin
+  -- The cards are nodes: their trigger has moved their subjects already and begun a state of the new tenant.
+  delete from pgmem.card_state s where s.tenant = p_from and exists (
+    select from pgmem.card_state own where own.tenant = v_tenant and own.project_seq = s.project_seq);
+  delete from pgmem.card_file f where f.tenant = p_from and exists (
+    select from pgmem.card_file own
+    where own.tenant = v_tenant and own.project_seq = f.project_seq and own.path = f.path);
+  update pgmem.card_state s set org_id = p_org_id, user_id = p_user_id where s.tenant = p_from;
+  update pgmem.card_file f set org_id = p_org_id, user_id = p_user_id where f.tenant = p_from;
+  update pgmem.card_run r set org_id = p_org_id, user_id = p_user_id where r.tenant = p_from;
+  delete from pgmem.card_commit c where c.tenant = p_from and exists (
+    select from pgmem.card_commit own
+    where own.tenant = v_tenant and own.project_seq = c.project_seq and own.id = c.id);
+  update pgmem.card_commit c set org_id = p_org_id, user_id = p_user_id where c.tenant = p_from;
+  update pgmem.card_intent i set org_id = p_org_id, user_id = p_user_id where i.tenant = p_from;
+end;
+$$;
+comment on function pgmem.adopt_cards is
+  'Give the states, files, runs and intents of a tenant to another one; part of adopt.';
+
+
 create or replace function pgmem.subject_tables() returns table (
   name text,
   own boolean,
