@@ -77,11 +77,13 @@ def test_a_page_has_names_roles_and_contrast(pages: Pages, store: dict[str, Any]
     )
     for path in (*PLAIN, *of_memory(store)):
         page.goto(f"{pages.address}/ui{path}")
+        page.evaluate(Axe().axe_script)
         for scheme, width, options in windows:
             page.emulate_media(color_scheme=scheme)
             page.set_viewport_size({"width": width, "height": 900})
-            for rule in (
-                Axe().run(page, options={"resultTypes": ["violations"], **options}).response["violations"]
+            for rule in page.evaluate(
+                "options => axe.run(options).then(found => found.violations)",
+                {"resultTypes": ["violations"], **options},
             ):
                 for node in rule["nodes"]:
                     found = f"{node['html'][:150]}: {node.get('failureSummary', '')[:250]}"
