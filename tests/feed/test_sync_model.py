@@ -200,7 +200,7 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
             assert {value for _, value in said} <= known
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(st.lists(steps, max_size=14), st.lists(st.integers(-30, 30), min_size=3, max_size=3), st.booleans())
 def test_stores_in_step_hold_the_same_and_what_the_model_says(
     stores: list[Store], history: list[tuple[Any, ...]], late: list[int], two: bool
