@@ -547,7 +547,7 @@ MCP_HEAD = """
 
 These are the tools of `pgmem mcp`. `PGMEM_TOOLSETS` selects toolsets, as in `core,graph`; by default it is `core`, and
 `all` means all of these. A tool returns the outcome as a status, and leaves out fields that are null; invalid arguments get an
-error that names the argument and says what to send. XX Verbs that only a person may call (reviews, approval, erasure, settings) are not tools.
+error that names the argument and says what to send. Verbs that only a person may call (reviews, approval, erasure, settings) are not tools.
 """
 
 

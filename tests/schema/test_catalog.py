@@ -212,6 +212,19 @@ def test_every_function_compiles(rows: Rows, connection: psycopg.Connection[Dict
             connection.execute(row["definition"].encode())
 
 
+def test_every_function_that_is_called_is_there(rows: Rows) -> None:
+    """The server looks for a function that PL/pgSQL calls only when the line runs."""
+    bodies = rows("select proname, prosrc from pg_proc where pronamespace = 'pgmem'::regnamespace")
+    called = {
+        (row["proname"], name)
+        for row in bodies
+        for name in re.findall(r"\bpgmem\.(\w+)\(", re.sub(r"--.*", "", row["prosrc"]))
+    }
+    assert len(called) > 1000
+    there = {row["proname"] for row in bodies}
+    assert {pair for pair in called if pair[1] not in there} == set()
+
+
 def test_the_head_of_a_chapter_names_chapters_and_files_that_are_there() -> None:
     root = schema._SQL.parent
     for path in sql_files():
