@@ -255,3 +255,40 @@ def test_a_running_fleet_is_upgraded_while_agents_save(
         for number in fleet.numbers:
             with fleet.cell(number) as cell:
                 assert cell.execute("select release, digest from pgmem.schema_version").fetchone() == release
+
+
+class OfStandby(Fleet):
+    """A fleet whose clients have the address of the standby."""
+
+    standby = ""
+
+    @property
+    def dsn(self) -> str:
+        return self.standby
+
+
+def test_a_standby_serves_saves_while_its_fleet_is_upgraded(
+    servers: tuple[Server, Server], tmp_path: Path
+) -> None:
+    """It gets the new functions by its log, while calls of the old ones are under way."""
+    front, cells = servers
+    with (
+        fleets.fleet(front, [cells], f"followed_{uuid4().hex[:8]}", 1) as fleet,
+        replica_of(front, "hot_standby_feedback=on") as standby,
+        fleet.session() as connection,
+    ):
+        org = name()
+        with fleet.session(org) as session:
+            caller(session)("save_session", objective="Open", project_id="shop")
+        clients = OfStandby(front, [cells], fleet.name, numbers=[0])
+        clients.standby = standby.dsn(fleet.name)
+        with Writers(clients, org, tmp_path, 100_000, 3, pause=0.02) as writers:
+            for _ in range(3):
+                with fleet.cell(0) as cell:
+                    cell.execute("update pgmem.schema_version set digest = 'another', release = '0.0.1'")
+                done = CliRunner().invoke(app, ["cells", "upgrade", "--front", fleet.dsn, "--json"])
+                assert done.exit_code == 0, done.output
+                after = writers.acknowledged()
+                until(lambda after=after: writers.acknowledged() > after + 20, connection, "nothing is saved")  # type: ignore[misc]
+            writers.stop()
+            writers.check()
