@@ -10,7 +10,7 @@ import pytest
 from psycopg.rows import DictRow
 
 from tests.cards.conftest import Draft, Query, Records
-from tests.conftest import Call, as_admin
+from tests.conftest import Call, as_admin, stores_of
 
 
 def test_approval_makes_a_draft_active_and_verified_with_evidence(
@@ -104,7 +104,9 @@ def test_a_login_that_is_not_a_reviewer_decides_nothing(
             "p_project_id => 'shop'" if verb == "vacuum_cards" else f"p_card_id => '{card_id}', p_by => 'me'"
         )
         with (
-            psycopg.connect(dsn, user=login, password="only-for-tests", autocommit=True) as agent,
+            psycopg.connect(
+                stores_of(dsn)[0], user=login, password="only-for-tests", autocommit=True
+            ) as agent,
             pytest.raises(psycopg.Error) as error,
         ):
             agent.execute(f"select pgmem.{verb}({arguments})".encode())

@@ -32,10 +32,14 @@ def no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def wait_until_blocked(dsn: str, application_name: str, sessions: int = 1) -> None:
-    """The other session is *seen* waiting for a lock before the test goes on."""
+    """The other session is *seen* waiting for a lock before the test goes on.
+
+    Through a front it has another name in the cell, as all that come from there.
+    """
     until_the_server_says(
         "count(*) = %(sessions)s from pg_stat_activity where datname = current_database()"
-        " and application_name = %(name)s and state = 'active' and wait_event_type = 'Lock'",
+        " and (application_name = %(name)s or usename ^@ 'pgmem_front_' and not exists (select from pg_stat_activity s"
+        " where s.datname = current_database() and s.application_name = %(name)s)) and state = 'active' and wait_event_type = 'Lock'",
         dsn,
         {"name": application_name, "sessions": sessions},
         f"{application_name} never waited for a lock",

@@ -13,6 +13,7 @@ from uuid import uuid4
 import anyio
 import psycopg
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow
 
 from pgmem import Memory
@@ -20,8 +21,9 @@ from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound
 from pgmem.models import SaveResult
 from pgmem.settings import load
 from tests.concurrency.conftest import Configure, Gate, OpenSession, Session, wait_until_blocked
-from tests.conftest import Call, past_the_pooler
-from tests.waiting import until_the_server_says
+from tests.conftest import Call, past_the_pooler, stores_of
+from tests.fixtures.fronts import connect
+from tests.waiting import until, until_the_server_says
 
 Connection = psycopg.Connection[DictRow]
 pytestmark = pytest.mark.anyio
@@ -39,6 +41,22 @@ def contents(connection: Connection) -> list[str]:
     """What the contexts hold, in the order they were written."""
     rows = connection.execute("select props from pgmem.node where label = 'Context' order by seq").fetchall()
     return [row["props"]["content"] for row in rows]
+
+
+def end_all_but(kept: Connection, dsn: str) -> None:
+    """End the sessions of a database but that of a test, and see that they have ended."""
+    own = [each.info.backend_pid for each in (kept, *getattr(kept, "cells", ()))]
+    others = (
+        "from pg_stat_activity where datname = current_database() and pid <> all (%s || pg_backend_pid())"
+    )
+    # A pooler may still give a session that has ended.
+    with connect(past_the_pooler(dsn), autocommit=True) as admin:
+        admin.execute(f"select pg_terminate_backend(pid) {others}".encode(), (own,))
+        until(
+            lambda: admin.execute(f"select count(*) {others}".encode(), (own,)).fetchone() == (0,),
+            admin,
+            "the connections did not end",
+        )
 
 
 def waiting_files(settings_dir: Path) -> list[Path]:
@@ -124,16 +142,8 @@ async def test_connections_that_died_while_idle_are_replaced_unseen(
         async with anyio.create_task_group() as group:  # as many as the pool may hold
             for number in range(4):
                 group.start_soon(memory.save_context, f"Before {number}.", "shop")
-        connection.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where datname = current_database() and pid <> pg_backend_pid()"
-        )
-        until_the_server_says(
-            "count(*) = 1 from pg_stat_activity where datname = current_database() and pid <> %(own)s",
-            past_the_pooler(dsn),  # a pooler may still give a session that has ended
-            {"own": connection.info.backend_pid},
-            "the connections did not end",
-        )
+        for place in dict.fromkeys((*stores_of(dsn), dsn)):  # those between a front and its cell too
+            end_all_but(connection, place)
         assert (await memory.get_scope_state("shop")).project_exists
         async with anyio.create_task_group() as group:
             for _ in range(4):
@@ -299,6 +309,9 @@ async def test_saves_behind_one_that_a_silent_server_never_answers_are_queued(
     assert sorted(contents(connection)) == ["Second.", "Third."]
 
 
+@pytest.mark.direct(
+    "a save that a front gave up waiting for may be made, and is kept: tests/cells/test_ways_in.py"
+)
 async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
     dsn: str, settings: Configure, session: OpenSession
 ) -> None:
@@ -349,7 +362,7 @@ class Deadlock:
 @pytest.fixture
 def deadlock(superuser: None, dsn: str, connection: Connection, session: OpenSession) -> Deadlock:
     """Two sessions that will meet in a deadlock, which Bob notices and Ann never does."""
-    name = connection.info.dbname
+    name = conninfo_to_dict(stores_of(dsn)[0])["dbname"]
     connection.execute(f"alter database {name} set deadlock_timeout = '50ms'".encode())
     return Deadlock(dsn, session)
 
@@ -380,7 +393,7 @@ async def test_a_deadlock_is_never_retried_inside_a_callers_transaction(
     dsn: str, connection: Connection, deadlock: Deadlock
 ) -> None:
     save_id = uuid4()
-    async with await psycopg.AsyncConnection.connect(dsn, application_name="bob") as own:
+    async with await psycopg.AsyncConnection.connect(stores_of(dsn)[0], application_name="bob") as own:
         states = []
 
         async def save() -> None:

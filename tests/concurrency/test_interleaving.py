@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -16,7 +17,7 @@ from pgmem import Memory
 from pgmem.errors import WrongIsolation
 from pgmem.models import MemoryScope
 from tests.concurrency.conftest import OpenSession
-from tests.conftest import Call, caller, past_the_pooler
+from tests.conftest import Call, caller, past_the_pooler, stores_of
 from tests.waiting import TIMEOUT
 
 Connection = psycopg.Connection[DictRow]
@@ -30,6 +31,14 @@ DECISION: dict[str, Any] = {
 @pytest.fixture
 def shop(call: Call) -> None:
     call("save_session", objective="Set up", project_id="shop")
+
+
+@pytest.fixture
+def past_a_front(dsn: str) -> Iterator[Connection]:
+    """A session of the store: the settings of one at a front, such as lock_timeout, are not those of its cell."""
+    store = past_the_pooler(stores_of(dsn)[0])
+    with psycopg.connect(store, autocommit=True, row_factory=dict_row) as connection:
+        yield connection
 
 
 def nodes(connection: Connection, label: str) -> list[DictRow]:
@@ -239,9 +248,10 @@ def test_a_save_waits_for_a_new_order_of_words_of_its_scope_and_goes_by_it(
 
 
 def test_a_new_order_of_words_holds_up_no_save_of_another_tenant_or_scope(
-    connection: Connection, session: OpenSession
+    past_a_front: Connection, session: OpenSession
 ) -> None:
     """Ann's order is not committed while Bob, who would wait for no lock, saves elsewhere; each is found again after it."""
+    connection = past_a_front
     connection.execute("set lock_timeout = '1ms'")
     ann, call = session("ann"), caller(connection)
     places: list[tuple[str, str, str]] = [("acme", "shop", "project"), ("acme", "mill", "project"), ("globex", "shop", "project")]  # fmt: skip
@@ -397,7 +407,7 @@ def test_batches_that_share_a_new_focus_area_differently_do_not_deadlock(
 @pytest.mark.anyio
 @pytest.mark.usefixtures("shop")
 async def test_a_callers_own_repeatable_read_transaction_is_refused(dsn: str, connection: Connection) -> None:
-    async with await psycopg.AsyncConnection.connect(dsn) as own:
+    async with await psycopg.AsyncConnection.connect(stores_of(dsn)[0]) as own:
         await own.set_isolation_level(psycopg.IsolationLevel.REPEATABLE_READ)
         with pytest.raises(WrongIsolation, match="READ COMMITTED"):
             await Memory.on(own).save_context("Too late a snapshot.", "shop")
@@ -410,7 +420,7 @@ async def test_a_callers_own_repeatable_read_transaction_is_refused(dsn: str, co
 async def test_a_callers_transaction_keeps_or_drops_what_was_saved_in_it(
     dsn: str, connection: Connection
 ) -> None:
-    async with await psycopg.AsyncConnection.connect(dsn) as own:
+    async with await psycopg.AsyncConnection.connect(stores_of(dsn)[0]) as own:
         memory = Memory.on(own, MemoryScope(org_id="acme", user_id="ann"))
         await own.execute("create table invoice (number integer)")
         result = await memory.save_context("Dropped with the rest.", "shop")
