@@ -71,6 +71,12 @@ def refused(*states: str) -> Iterator[None]:
     assert caught.value.sqlstate in states, caught.value
 
 
+def in_the_store(session: Session) -> Session:
+    """The session itself, or through a front the one in its cell, where the rows are that a plan reads."""
+    cells: list[Session] = getattr(session, "cells", [])
+    return cells[0] if cells else session
+
+
 def value(session: Session, query: str, *parameters: object) -> object:
     """The first column of the first row."""
     row = session.execute(query.encode(), parameters or None).fetchone()

@@ -435,12 +435,12 @@ def test_the_words_of_another_user_are_not_counted(
 
 
 @pytest.mark.anyio
-async def test_no_export_holds_the_secret(dsn: str, tmp_path: Path, connection: Session, shop: str) -> None:
+async def test_no_export_holds_the_secret(store: str, tmp_path: Path, connection: Session, shop: str) -> None:
     secret = value(connection, "select secret from pgmem.store_secret")
     assert isinstance(secret, bytes)
     assert len(secret) == 32
     assert len(set(secret)) > 8
-    settings = Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")
+    settings = Settings(dsn=store, data_dir=tmp_path, embedding_provider="none")
     async with Memory.connect(settings) as memory:
         lines: list[str] = []
         await memory.export_lines(lines.append, vectors=True, all_tenants=True)

@@ -98,22 +98,22 @@ def test_an_operator_in_the_schema_of_the_extension_is_not_run(
 
 @pytest.mark.usefixtures("vectors", "superuser")
 def test_init_refuses_and_doctor_reports_an_extension_schema_where_others_may_create(
-    connection: Session, dsn: str
+    connection: Session, store: str
 ) -> None:
     """On clusters that came from PostgreSQL 14, everybody may create in `public`."""
     place = value(
         connection,
         "select n.nspname from pg_extension e join pg_namespace n on n.oid = e.extnamespace where extname = 'vector'",
     )
-    assert "extension_schema" not in {finding.check for finding in examine_server(dsn, 5)}
+    assert "extension_schema" not in {finding.check for finding in examine_server(store, 5)}
     connection.execute(f"grant create on schema {place} to public".encode())
     with pytest.raises(
         UnsuitableDatabase, match=f'Run: revoke create on schema "?{place}"? from public'
     ) as caught:
-        schema.upgrade(dsn)
-    (finding,) = (finding for finding in examine_server(dsn, 5) if finding.check == "extension_schema")
+        schema.upgrade(store)
+    (finding,) = (finding for finding in examine_server(store, 5) if finding.check == "extension_schema")
     assert finding.level == "look"
     assert finding.remedy == str(caught.value).partition("Run: ")[2]
-    with psycopg.connect(dsn) as mended:
+    with psycopg.connect(store) as mended:
         mended.execute(str(finding.remedy).encode())
-    schema.upgrade(dsn)
+    schema.upgrade(store)

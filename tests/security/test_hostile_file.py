@@ -269,10 +269,10 @@ async def test_what_was_saved_under_a_secret_can_be_forgotten_by_it(dsn: str, tm
 
 @pytest.mark.anyio
 @pytest.mark.parametrize("mode", ["redact", "refuse"])
-async def test_an_import_brings_no_secret_in(dsn: str, tmp_path: Path, mode: str) -> None:
+async def test_an_import_brings_no_secret_in(dsn: str, store: str, tmp_path: Path, mode: str) -> None:
     """An export of a store that did not scrub, in one that does."""
     lines = io.StringIO()
-    off = Settings(dsn=dsn, data_dir=tmp_path, scrub_secrets="off", embedding_provider="none")
+    off = Settings(dsn=store, data_dir=tmp_path, scrub_secrets="off", embedding_provider="none")
     async with Memory.connect(off) as memory:
         await memory.save_session("open", "shop")
         await memory.save_context(f"as noted: {SECRET}", "shop")

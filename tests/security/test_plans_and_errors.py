@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.fixtures.verbs import Rows
-from tests.security.conftest import SECRET, Session, refused, value
+from tests.security.conftest import SECRET, Session, in_the_store, refused, value
 
 CAROLS = "pgmem.tenant_of('globex', 'carol')"
 
@@ -87,8 +87,9 @@ def test_a_function_that_leaks_sees_no_row_of_others(
     alice: Session, carol: Session, connection: Session
 ) -> None:
     """Tried and held: a cheap function in a temporary schema, or its own operator, in a condition on a view."""
-    alice.execute("create table pg_temp.caught (what text)")
-    alice.execute(
+    own = in_the_store(alice)
+    own.execute("create table pg_temp.caught (what text)")
+    own.execute(
         "create function pg_temp.leak(what text) returns boolean language plpgsql cost 0.0000001 as"
         " $$ begin insert into pg_temp.caught values (what); return true; end $$"
     )
@@ -98,10 +99,10 @@ def test_a_function_that_leaks_sees_no_row_of_others(
         "select * from pgmem.project where pg_temp.leak(name)",
         "select * from pgmem.search_memory('pipeline') where pg_temp.leak(title)",
     ):
-        alice.execute(query.encode())
-    assert value(alice, "select count(*) from pg_temp.caught where what like '%carol%'") == 0
-    assert value(alice, "select count(*) from pg_temp.caught where what like '%alice%'") != 0
-    alice.execute("discard temp")  # so that the login can be dropped
+        own.execute(query.encode())
+    assert value(own, "select count(*) from pg_temp.caught where what like '%carol%'") == 0
+    assert value(own, "select count(*) from pg_temp.caught where what like '%alice%'") != 0
+    own.execute("discard temp")  # so that the login can be dropped
 
 
 def test_errors_and_answers_are_the_same_whether_others_hold_a_name_or_not(

@@ -171,10 +171,9 @@ def test_the_graph_around_a_memory_is_walked_once(connection: Session, call: Cal
     for number in range(80):
         call("remember", label="Concept", properties={"name": f"c{number}"}, project_id=shop)
     connection.execute(
-        "insert into pgmem.edge (src, rel, dst, created_at)"
-        " select a.seq, 'RELATED_TO', b.seq, now() from pgmem.node a, pgmem.node b"
-        " where a.label = 'Concept' and b.label = 'Concept' and a.seq <> b.seq"
-        " and (b.seq - a.seq + 80) %% 80 between 1 and 20".replace("%%", "%").encode()
+        b"with c as (select n.seq, row_number() over (order by n.seq) as place from pgmem.node n where n.label = 'Concept')"
+        b" insert into pgmem.edge (src, rel, dst, created_at)"
+        b" select a.seq, 'RELATED_TO', b.seq, now() from c a, c b where (b.place - a.place + 80) % 80 between 1 and 20"
     )
     assert value(connection, "select count(*) from pgmem.edge") == 1600
     found = connection.execute("select * from pgmem.neighbours('Concept', 'c0', 5, 1000)").fetchall()
