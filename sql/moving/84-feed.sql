@@ -63,6 +63,21 @@ comment on function pgmem.feed_horizon is
   'The stamp below which the feed is final: the oldest transaction of this database that runs; on a standby, of the server.';
 
 
+-- Not the horizon itself: numbers of transactions that left nothing behind are given again after a crash.
+create or replace function pgmem.feed_end(p_horizon xid8, out stamp xid8, out seq bigint)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  select c.stamp, c.seq into stamp, seq from pgmem.change c where c.stamp < p_horizon
+  order by c.stamp desc, c.seq desc limit 1;
+  if not found then
+    select f.kept_stamp, f.kept_seq into strict stamp, seq from pgmem.feed f;
+  end if;
+end;
+$$;
+comment on function pgmem.feed_end is
+  'The last change below a horizon; where there is none, the last that is kept no longer.';
+
+
 create or replace function pgmem.feed_place(p_after text, out stamp xid8, out seq bigint)
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
@@ -73,8 +88,7 @@ declare
 begin
   select * into strict v_feed from pgmem.feed;
   if p_after = 'now' then
-    stamp := pgmem.feed_horizon();
-    seq := 0;
+    select e.stamp, e.seq into stamp, seq from pgmem.feed_end(pgmem.feed_horizon()) e;
   elsif p_after is null then
     stamp := v_feed.kept_stamp;
     seq := v_feed.kept_seq;
@@ -136,8 +150,8 @@ declare
   v_project text := pgmem.clean_key(p_project_id, 'project_id');
   v_horizon xid8 := pgmem.feed_horizon();
   v_from    record;
+  v_end     record;
   v_rows    pgmem.change[];
-  v_last    pgmem.change;
 begin
   if p_all_tenants then
     perform pgmem.require_reviewer('To read the changes of all tenants');
@@ -155,11 +169,16 @@ begin
   v_answer.held := not v_answer.more and exists (
     select from pgmem.change c
     where c.stamp >= v_horizon and (v_tenants is null or c.tenant = any (v_tenants)));
-  v_last := v_rows[cardinality(v_rows)];
-  -- All below the horizon was read: the next page begins at it, whatever others wrote in between.
-  v_answer.cursor := format('%s.%s.%s', pgmem.feed_name(),
-    case when v_answer.more then v_last.stamp else greatest(v_horizon, v_from.stamp) end,
-    case when v_answer.more then v_last.seq when v_from.stamp > v_horizon then v_from.seq else 0 end);
+  if v_answer.more then
+    v_end := v_rows[cardinality(v_rows)];
+  else
+    -- All below the horizon was read: the next page begins behind it, whatever others wrote in between.
+    v_end := pgmem.feed_end(v_horizon);
+    if (v_end.stamp, v_end.seq) < (v_from.stamp, v_from.seq) then
+      v_end := v_from;
+    end if;
+  end if;
+  v_answer.cursor := format('%s.%s.%s', pgmem.feed_name(), v_end.stamp, v_end.seq);
   select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{stamp,seq,tenant,origin}'::text[])
       || jsonb_build_object('cursor', format('%s.%s.%s', split_part(v_answer.cursor, '.', 1), r.stamp, r.seq))
       || case when p_content and r.place = r.last_place
@@ -295,6 +314,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_horizon xid8 := pgmem.feed_horizon();
   v_from    record;
+  v_end     record := pgmem.feed_end(v_horizon);
 begin
   if not pgmem.is_trusted() then
     raise exception using errcode = 'PM004',
@@ -305,7 +325,10 @@ begin
   tenants := array(select distinct c.tenant from pgmem.change c
                    where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and c.stamp < v_horizon);
   held := exists (select from pgmem.change c where c.stamp >= v_horizon);
-  cursor := format('%s.%s.0', pgmem.feed_name(), greatest(v_horizon, v_from.stamp));
+  if (v_end.stamp, v_end.seq) < (v_from.stamp, v_from.seq) then
+    v_end := v_from;
+  end if;
+  cursor := format('%s.%s.%s', pgmem.feed_name(), v_end.stamp, v_end.seq);
 end;
 $$;
 comment on function pgmem.changed_tenants is $$

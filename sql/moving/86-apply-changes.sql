@@ -361,11 +361,14 @@ create or replace function pgmem.apply_node(
   p_record jsonb,
   p_owner pgmem.caller,
   p_caller pgmem.caller,
-  p_since xid8[]
+  p_since text,
+  p_until text
 ) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_old  pgmem.node := pgmem.imported_node(p_node.id, p_owner);
+  v_from record;
+  v_end  record;
   v_near record;
   v_done text;
 begin
@@ -382,9 +385,11 @@ begin
     v_done := pgmem.import_node(p_node, p_record, p_owner, true);
     v_old := pgmem.imported_node(p_node.id, p_owner);
     if v_done = 'taken' then
-      if v_old.label <> 'Decision' or v_old.status <> 'active' or p_since is null then
+      if v_old.label <> 'Decision' or v_old.status <> 'active' or p_until is null then
         return v_done;
       end if;
+      v_from := pgmem.feed_place(p_since);
+      v_end := pgmem.feed_place(p_until);
       -- Near to one that the peer does not know: it was saved here since the peer was last sent changes.
       for v_near in
         select row(n.*)::pgmem.node as node, t.apart, t.contradicts and s.score < pgmem.setting_float('dedup_supersede')
@@ -398,7 +403,8 @@ begin
           and n.seq <> v_old.seq and s.score >= pgmem.setting_float('dedup_manual_review')
           and (t.contradicts or not t.apart)
           and exists (select from pgmem.change c
-                      where c.stamp >= p_since[1] and c.stamp < p_since[2] and c.id = n.id and c.kind = 'saved')
+                      where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and (c.stamp, c.seq) <= (v_end.stamp, v_end.seq)
+                        and c.id = n.id and c.kind = 'saved')
       loop
         perform pgmem.insert_edge(least((v_near.node).seq, v_old.seq), 'CONFLICTS_WITH',
           greatest((v_near.node).seq, v_old.seq));
@@ -518,7 +524,6 @@ create or replace function pgmem.apply_changes(
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
-  v_since  xid8[];
   v_kind   text;
   v_line   record;
   v_owner  pgmem.caller;
@@ -533,8 +538,8 @@ begin
     raise exception using errcode = 'PM001',
       message = 'changes must be a list; send those of a page that changes has returned with content.';
   end if;
-  if p_until is not null then
-    v_since := array[(pgmem.feed_place(p_since)).stamp, (pgmem.feed_place(p_until)).stamp];
+  if p_until is not null then  -- both are cursors of this feed, whether a change needs them or not
+    perform pgmem.feed_place(p_since), pgmem.feed_place(p_until);
   end if;
   begin
     foreach v_kind in array '{vocabulary,Project,FocusArea,node,purge,edge,save,unknown}'::text[] loop
@@ -557,7 +562,7 @@ begin
         v_owner := pgmem.import_owner(v_line.record, v_caller, false);
         begin
           v_done := case v_line.record ->> 'type'
-            when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, v_since)
+            when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, p_since, p_until)
             when 'purge' then pgmem.apply_purge(v_line.record, v_owner, v_caller)
             when 'edge' then pgmem.apply_edge(v_line.record, v_caller)
             when 'unrelated' then pgmem.remove_edge(v_line.record, v_caller)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import signal
 import sys
 import threading
 from collections import Counter
@@ -140,3 +141,45 @@ async def test_writers_readers_and_the_server_are_killed_and_no_change_is_missed
 @pytest.mark.long
 async def test_a_hundred_thousand_changes(place: Path, server: EmbeddedServer, writer: StartWriter) -> None:
     await anyio.to_thread.run_sync(stress, place, server, writer, 16, CHANGES // 16, 9)
+
+
+async def test_a_reader_misses_nothing_where_numbers_of_transactions_are_taken_again_after_a_crash(
+    place: Path, server: EmbeddedServer
+) -> None:
+    """A transaction that ends without a commit need not be on disk, and its number is given again after a crash."""
+    saved = "select pgmem.save_context(%s, 'ferry')"
+    with server:
+        dsn = server.start()
+        with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as session:
+            session.execute("select pgmem.save_session('begin', 'ferry')")
+            session.execute(saved, ("Before the crash",))
+            writer = session.execute("select pid from pg_stat_activity where backend_type = 'walwriter'")
+            pids = [row["pid"] for row in writer.fetchall()]
+            assert len(pids) == 1
+            os.kill(pids[0], signal.SIGSTOP)
+            for _ in range(50):
+                session.execute("begin")
+                taken = session.execute("select pg_current_xact_id()::text::bigint as number").fetchone()
+                session.execute("rollback")
+            cursors = [
+                session.execute("select (pgmem.changes(%s)).cursor", (after,)).fetchone()
+                for after in (None, "now")
+            ]
+            kill_the_server(place)
+            os.kill(pids[0], signal.SIGKILL)
+        with psycopg.connect(server.start(), autocommit=True, row_factory=dict_row) as session:
+            again = session.execute("select pg_current_xact_id()::text::bigint as number").fetchone()
+            assert taken is not None
+            assert again is not None
+            assert again["number"] < taken["number"]
+            session.execute(saved, ("After the crash",))
+            [stored] = session.execute(
+                "select id::text from pgmem.node where title = 'After the crash'"
+            ).fetchall()
+            for _ in range(60):
+                session.execute("select pg_current_xact_id()")
+            for cursor in cursors:
+                assert cursor is not None
+                page = session.execute("select * from pgmem.changes(%s)", (cursor["cursor"],)).fetchone()
+                assert page is not None
+                assert [change["id"] for change in page["changes"]] == [stored["id"]]
