@@ -16,6 +16,7 @@ from psycopg.rows import DictRow, dict_row
 from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter
 
+from pgmem._verbs import VERBS
 from pgmem.database.identity import Opening
 from pgmem.errors import InvalidArgument
 
@@ -39,7 +40,7 @@ class Request:
 
     def __init__(self, verb: str, params: Mapping[str, object]) -> None:
         self.verb = verb
-        self._params = {name: clean(name, value) for name, value in params.items()}
+        self._params = {name: clean(name, value, wide=name in _wide(verb)) for name, value in params.items()}
         self._statement = statement(verb, self._params)
 
     async def send(self, connection: AsyncConnection[Any], *, commit: bool = False) -> list[DictRow]:
@@ -102,7 +103,18 @@ def _statement(verb: str, names: tuple[str, ...], vectors: frozenset[str]) -> by
     return sql.SQL("select * from {}({})").format(sql.Identifier("pgmem", verb), arguments).as_bytes(None)
 
 
-def clean(name: str, value: object) -> Any:
+@cache
+def _wide(verb: str) -> frozenset[str]:
+    """The arguments of a verb that are numbers of rows: those of a cell behind a front begin at 2^40."""
+    found = VERBS.get(verb)
+    return (
+        frozenset(name for name, one in found.arguments.items() if one.type == "bigint")
+        if found
+        else frozenset()
+    )
+
+
+def clean(name: str, value: object, *, wide: bool = False) -> Any:
     """Return a value in a form that PostgreSQL accepts.
 
     NUL becomes U+0001, because PostgreSQL stores no NUL and the verbs treat both alike: they strip control characters
@@ -120,8 +132,9 @@ def clean(name: str, value: object) -> Any:
                 f"{name} holds a lone surrogate at position {error.start}; send well-formed Unicode."
             ) from None
         return value.replace("\x00", "\x01")
-    if isinstance(value, int) and not -(2**31) <= value < 2**31:
-        raise InvalidArgument(f"{name} is out of range; send a whole number below 2147483648.")
+    most = 2**63 if wide else 2**31
+    if isinstance(value, int) and not -most <= value < most:
+        raise InvalidArgument(f"{name} is out of range; send a whole number below {most}.")
     if isinstance(value, Mapping):
         return Jsonb(_clean_json(name, value))
     if isinstance(value, Vector | HalfVector):

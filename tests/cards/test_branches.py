@@ -302,7 +302,7 @@ async def test_counts_and_coverage_are_of_the_cards_that_are_visible_on_the_bran
 
 @pytest.mark.usefixtures("branched")
 async def test_an_export_holds_the_cards_of_all_branches_with_their_branch(
-    opened: Opened, git: Git, call: Call
+    opened: Opened, git: Git, store: str, tmp_path: Path
 ) -> None:
     """A copy is whole, whatever is checked out where it is made."""
     async with opened() as memory:
@@ -310,7 +310,8 @@ async def test_an_export_holds_the_cards_of_all_branches_with_their_branch(
         await record(memory)
         git("switch", "-q", "main")
         written: list[str] = []
-        await memory.export_lines(written.append)
+        async with Memory.connect(load(dsn=store, data_dir=tmp_path, embedding_provider="none")) as own:
+            await own.export_lines(written.append)
         lines = map(json.loads, "".join(written).splitlines())
         (card,) = [one for one in lines if one.get("props", {}).get("statement") == FACT]
         assert card["props"]["branch"] == "rounding"

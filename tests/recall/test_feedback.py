@@ -9,6 +9,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
+from pgmem import Memory
 from tests.conftest import Call
 from tests.fixtures.verbs import ActAs, Each, Rows
 
@@ -177,3 +178,18 @@ def test_never_used_holds_what_the_record_is_long_enough_to_tell(
     assert (tea[0] in never, tea[1] in never) == (False, True)
     call("feedback", id=tea[1], verdict="used")
     assert tea[1] not in {row["id"] for row in rows("select id from pgmem.never_used")}
+
+
+@pytest.mark.anyio
+async def test_entries_that_are_numbered_as_in_a_cell_are_read_page_by_page(
+    memory: Memory, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("alter table pgmem.recall_event alter column seq restart with 1099511627776")
+    saved = await memory.save_session("open the shop", "shop")
+    for tokens in (1, 2):
+        await memory.record_recall(
+            "search_memory", [str(saved.artifact_id)], tokens=tokens, project_id="shop"
+        )
+    (last,) = await memory.list_recall("shop", limit=1)
+    (first,) = await memory.list_recall("shop", after=last.seq)
+    assert (last.tokens, first.tokens) == (2, 1)
