@@ -9,7 +9,8 @@ from time import monotonic
 import pytest
 
 from tests.docker.conftest import FIGURES, images
-from tests.docker.stack import Stack, until
+from tests.docker.stack import Stack, build, make_base, until
+from tests.docker.test_compose import OLDER
 
 pytestmark = pytest.mark.docker
 STORE = "host=front,front-standby dbname=memory"
@@ -24,11 +25,18 @@ def home(services: Stack, org: str) -> int:
     return int(json.loads(cells(services, "cells", "where", org, "--json"))["cell"])
 
 
-def test_two_organisations_in_two_cells_and_one_of_them_moves(tree: Path) -> None:
+@pytest.mark.parametrize("major", ["18", OLDER[1]])
+def test_two_organisations_in_two_cells_and_one_of_them_moves(tree: Path, major: str) -> None:
+    chosen = images()
+    if major == OLDER[1]:
+        make_base(OLDER[0])
+        chosen["PGMEM_POSTGRES_IMAGE"] = f"pgmem-postgres:{major}"
+        build(tree, "postgres", chosen["PGMEM_POSTGRES_IMAGE"], BASE=OLDER[0], POSTGRES=major)
     begun = monotonic()
-    services = Stack(tree, **images(), COMPOSE_PROFILES="cells", PGMEM_STORE=STORE)
+    services = Stack(tree, **chosen, COMPOSE_PROFILES="cells", PGMEM_STORE=STORE)
     try:
         services.up()
+        assert services.sql("show server_version_num", "front")[0].startswith(major)
         FIGURES.append(f"docker compose --profile cells up to the first answer: {monotonic() - begun:.0f} s")
         orgs = {home(services, org): org for org in ("acme", "globex", "initech", "umbrella")}
         tokens = {}
