@@ -57,7 +57,8 @@ def run_sql(name: str, connection: psycopg.Connection[DictRow]) -> list[list[Dic
 def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
     for name, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if not name:
-            assert language in ("sh", "text"), f"this block of {page.name} is not an example:\n{text}"
+            # Commands, what they print, and the configuration of other programs.
+            assert language in ("sh", "text", "yaml"), f"this block of {page.name} is not an example:\n{text}"
             continue
         assert LANGUAGES[Path(name).suffix] == language, name
         assert text == (EXAMPLES / name).read_text(encoding="utf-8"), (
@@ -107,12 +108,23 @@ def test_psql_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
     assert output_of(*command, PGMEM_DATA_DIR=str(tmp_path)) == (EXAMPLES / "psql_memory.out").read_text()
 
 
-FRAMEWORKS = ("sync_memory", "langgraph_store", "memory_tool", "agents_session")
+FRAMEWORKS = ("sync_memory", "langgraph_store", "memory_tool")
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_the_examples_of_frameworks_print_what_the_page_says(name: str, dsn: str, tmp_path: Path) -> None:
     assert python(f"{name}.py", dsn, tmp_path) == (EXAMPLES / f"{name}.out").read_text()
+
+
+def test_the_example_of_openai_agents_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
+    """In a process: the library leaves an event loop open."""
+    printed = output_of(
+        *(sys.executable, EXAMPLES / "agents_session.py"),
+        PGMEM_DSN=dsn,
+        PGMEM_DATA_DIR=str(tmp_path),
+        EMBEDDING_PROVIDER="none",
+    )
+    assert printed == (EXAMPLES / "agents_session.out").read_text()
 
 
 def test_the_client_of_the_reference_server_starts_its_toolset() -> None:
@@ -121,7 +133,8 @@ def test_the_client_of_the_reference_server_starts_its_toolset() -> None:
 
 
 def test_every_output_is_that_of_an_example() -> None:
-    named = [f"{name}.out" for name in ("first_memory", "again", "conflict", "psql_memory", *FRAMEWORKS)]
+    others = ("first_memory", "again", "conflict", "psql_memory", "agents_session")
+    named = [f"{name}.out" for name in (*others, *FRAMEWORKS)]
     assert sorted(path.name for path in EXAMPLES.glob("*.out")) == sorted(named)
 
 
