@@ -125,7 +125,7 @@ class _Inert:
         self.root = root
         self._trusted = self._safe_directories()
 
-    def text(self, *arguments: str, given: bytes = b"", timeout_s: float = _TIMEOUT_S) -> str:
+    def text(self, *arguments: str, given: bytes = b"", timeout_s: float | None = None) -> str:
         """The output of git as a text.
 
         Raises:
@@ -196,7 +196,7 @@ class _Inert:
             return []
         return done.stdout.decode(errors="surrogateescape").split("\0")[:-1]
 
-    def output(self, *arguments: str, given: bytes = b"", timeout_s: float = _TIMEOUT_S) -> bytes:
+    def output(self, *arguments: str, given: bytes = b"", timeout_s: float | None = None) -> bytes:
         """The output of git.
 
         Raises:
@@ -205,7 +205,7 @@ class _Inert:
         try:
             with self._started(arguments, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as process:
                 try:
-                    found, said = process.communicate(given, timeout_s)
+                    found, said = process.communicate(given, timeout_s or _TIMEOUT_S)
                 except BaseException:
                     process.kill()
                     raise

@@ -128,7 +128,7 @@ def test_an_organisation_is_in_one_cell_though_a_standby_learns_late_of_another_
 ) -> None:
     """The standby sends who is new by the map from before, until the change has come to it."""
     front, cells = servers
-    late = ("recovery_min_apply_delay='2s'", "hot_standby_feedback=on", "wal_receiver_status_interval=1s")
+    late = ("recovery_min_apply_delay='700ms'", "hot_standby_feedback=on", "wal_receiver_status_interval=1s")
     with (
         fleets.fleet(front, [cells], f"shared_{uuid4().hex[:8]}", 2) as fleet,
         Directory.open(fleet.dsn) as found,

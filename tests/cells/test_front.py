@@ -144,7 +144,7 @@ def test_a_session_that_calls_during_an_upgrade_meets_no_error(fleet: Fleet) -> 
         calling = [pool.submit(call) for _ in range(2)]
         try:
             with Directory.open(fleet.dsn) as found:
-                for _ in range(5):
+                for _ in range(3):
                     found.make()
         finally:
             made.set()
