@@ -222,7 +222,8 @@ def test_every_function_that_is_called_is_there(rows: Rows) -> None:
     }
     assert len(called) > 1000
     there = {row["proname"] for row in bodies}
-    assert {pair for pair in called if pair[1] not in there} == set()
+    # Those that are made with the graph are called where there is one.
+    assert {pair for pair in called if pair[1] not in there and not GENERATED.match(pair[1])} == set()
 
 
 def test_the_head_of_a_chapter_names_chapters_and_files_that_are_there() -> None:

@@ -163,8 +163,10 @@ def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
 
 @pytest.mark.parametrize("store", STORES)
 def test_a_verb_of_release_0_1_0_gains_loses_and_changes_an_argument(
-    store: str, database: MakeDatabase, program: Program, sql_folder: Path
+    store: str, database: MakeDatabase, program: Program, sql_folder: Path, request: pytest.FixtureRequest
 ) -> None:
+    if "age" in STORES[store]:
+        request.getfixturevalue("age")
     dsn = past_the_pooler(database())
     install_released(dsn, program, store)
     change_arguments(sql_folder)
