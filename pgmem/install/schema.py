@@ -168,7 +168,7 @@ def upgrade(
         )
         before = _release_of(connection)
         if migrate is not None:
-            connection.execute(_step("drop_projection").encode())
+            connection.execute(_drop_obstacles().encode())
             migrate()
         changed = _replace_if_changed(connection)
         connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
@@ -600,7 +600,12 @@ def _drop_changed() -> str:
     heads: there every function goes that no table, trigger or policy depends on. A default, constraint, trigger or
     policy that depends on a changed function stops the upgrade; it needs a migration.
     """
-    return _step("drop_changed", **_head_arrays())
+    return _step("drop_changed", required=_step("required"), **_head_arrays())
+
+
+def _drop_obstacles() -> str:
+    """Drop what keeps migrations from changing tables and domains: the views, and functions and triggers of before."""
+    return f"{_step('drop_views')};\n{_step('drop_projection', required=_step('required'))}"
 
 
 _BEGIN_CHAPTER = "select set_config('pgmem.chapter', '{}', true)"
@@ -708,7 +713,7 @@ def script() -> Iterator[str]:
     order = ", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known))
     numbers = ",".join(map(str, _numbers(release())))
     yield f"{_step('script_known', known=order, numbers=numbers)}\n"
-    yield f"{_step('drop_projection')};\n"
+    yield f"{_drop_obstacles()};\n"
     for each in known:
         yield f"\n-- {each.file}\n{_step('script_step', revision=each.revision, text=each.text)}\n"
     for each in known:

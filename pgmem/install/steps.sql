@@ -68,10 +68,18 @@ begin
   end if;
 end $$
 
+-- step: required
+-- What a default, constraint, trigger or policy calls, and what that calls.
+select d.refobjid from pg_depend d
+where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
+union
+select d.refobjid from required r
+join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+
 -- step: drop_projection
 -- The functions of the triggers are those of the previous release and call its other functions. A body of the SQL standard
 -- depends on what it names, so a function that takes the row of a table keeps migrations from changing the domains of its
--- columns; the chapters make it again, and the views, some of which went with it.
+-- columns; the chapters make it again.
 do $$
 declare
   v_trigger   record;
@@ -85,24 +93,13 @@ begin
     execute format('drop trigger %I on %s', v_trigger.tgname, v_trigger.table_name);
   end loop;
   with recursive required(oid) as (
-    -- What a default, constraint, trigger or policy calls, and what that calls.
-    select d.refobjid from pg_depend d
-    where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
-    union
-    select d.refobjid from required r
-    join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+    {required}
   )
   select array_agg(p.oid::regprocedure::text) into v_functions from pg_proc p
   where p.pronamespace = to_regnamespace('pgmem') and p.prosqlbody is not null and p.oid not in (select oid from required)
     and exists (select from unnest(p.proargtypes) a(type) join pg_type t on t.oid = a.type
                 join pg_class c on c.oid = t.typrelid where c.relkind = 'r');
-  if v_functions is null then
-    return;
-  end if;
-  for v_name in select v.viewname from pg_views v where v.schemaname = 'pgmem' loop
-    execute format('drop view if exists pgmem.%I cascade', v_name);
-  end loop;
-  foreach v_name in array v_functions loop
+  foreach v_name in array coalesce(v_functions, array[]::text[]) loop
     execute format('drop function if exists %s cascade', v_name);
   end loop;
 end $$
@@ -127,12 +124,7 @@ declare
   v_functions  text;
 begin
   with recursive required(oid) as (
-    -- What a default, constraint, trigger or policy calls, and what that calls.
-    select d.refobjid from pg_depend d
-    where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
-    union
-    select d.refobjid from required r
-    join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.refclassid = 'pg_proc'::regclass
+    {required}
   ), changed(oid) as (
     select p.oid from pg_proc p
     left join pgmem.schema_function kept on kept.name = p.proname
