@@ -68,6 +68,19 @@ begin
   end if;
 end $$
 
+-- step: loosen_caller
+-- A call that waits for an upgrade waits where it asks who calls, and goes on with the text that it began with: a row of
+-- as many columns as the type had. Assigned and not cast, that row is one of the type with more attributes too.
+do $$
+declare
+  v_cast constant text := 'return (row\([^;]*\))::pgmem\.caller;';
+  v_text text := (select pg_get_functiondef(p.oid) from pg_proc p where p.oid = to_regprocedure('pgmem.caller()'));
+begin
+  if v_text ~ v_cast then
+    execute regexp_replace(v_text, v_cast, 'declare v_caller pgmem.caller := \1; begin return v_caller; end;');
+  end if;
+end $$;
+
 -- step: required
 -- What a default, constraint, trigger or policy calls, and what that calls.
 select d.refobjid from pg_depend d

@@ -81,6 +81,7 @@ declare
   v_shared     boolean;
   v_trust      float8;
   v_away       text;
+  v_caller     pgmem.caller;
 begin
   -- One statement for all look-ups, as every verb begins here.
   select role.org_id, role.user_id, role.role_name is not null,
@@ -125,8 +126,10 @@ begin
   else
     v_tenants := array[pgmem.tenant_of()];
   end if;
-  return row(v_org_id, v_user_id, v_tenant, v_tenants, v_agent_id, v_session_id, v_source, coalesce(v_trust, 0.5),
-             v_org_id <> '' or v_user_id <> '', v_made_at, v_shared, false, v_away)::pgmem.caller;
+  -- Not cast: a call that waits here for an upgrade goes on when the type has more attributes.
+  v_caller := row(v_org_id, v_user_id, v_tenant, v_tenants, v_agent_id, v_session_id, v_source, coalesce(v_trust, 0.5),
+                  v_org_id <> '' or v_user_id <> '', v_made_at, v_shared, false, v_away);
+  return v_caller;
 end;
 $$;
 comment on function pgmem.caller is $$

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.rows import dict_row
 
 from pgmem.errors import UnsuitableDatabase
 from pgmem.install import schema
 from pgmem.install.history import MIGRATIONS, migrations
 from tests.conftest import caller, past_the_pooler
-from tests.schema.conftest import MakeDatabase, MakeRole, Program, schema_of
+from tests.schema.conftest import MakeDatabase, MakeRole, Program, released_schema_of, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
 from tests.waiting import until_the_server_says
 
@@ -171,12 +173,12 @@ def test_an_upgrade_gives_up_on_a_session_that_stays(
     monkeypatch.setattr(schema, "_ROUNDS", 1)
     dsn = past_the_pooler(database())
     install_released(dsn, program)
-    before = schema_of(dsn)
+    before = released_schema_of(dsn)
     with psycopg.connect(dsn) as other:
         other.execute("select count(*) from pgmem.node")
         with pytest.raises(UnsuitableDatabase, match="Other sessions use the tables of pgmem"):
             schema.upgrade(dsn, ())
-    assert schema_of(dsn) == before
+    assert released_schema_of(dsn) == before
     assert schema.upgrade(dsn, ()).changed is True
 
 
@@ -202,6 +204,43 @@ def test_an_upgrade_gives_way_to_a_save_instead_of_a_deadlock(empty: str, sql_fo
         assert saver.execute("select count(*) from pgmem.session").fetchone() == (1,)
         assert done.result(60).changed is True
     assert f"pid {pid}" in lines[0]
+
+
+@pytest.mark.parametrize("has_called", [True, False])
+def test_calls_that_wait_while_their_store_is_upgraded_are_answered(
+    database: MakeDatabase, program: Program, monkeypatch: pytest.MonkeyPatch, has_called: bool
+) -> None:
+    """They have begun with functions of the last release, and go on when the types of those have more attributes."""
+    monkeypatch.setattr(schema, "_WAIT_BRIEFLY", "set local lock_timeout = '1min'")
+    dsn = past_the_pooler(database())
+    install_released(dsn, program)
+    blocked = (
+        "(select count(*) from pg_stat_activity a where %(by)s = any (pg_blocking_pids(a.pid))) = %(waiting)s"
+    )
+    save = "select (pgmem.save_context('Said meanwhile ' || clock_timestamp(), 'shop')).status"
+    search = "select count(*) from pgmem.search_memory('nothing of that', p_project_id => 'shop')"
+    with psycopg.connect(dsn) as other, ExitStack() as stack:
+        clients = stack.enter_context(ThreadPoolExecutor(3))
+        sessions = [stack.enter_context(psycopg.connect(dsn, autocommit=True)) for _ in range(3)]
+
+        def call(session: psycopg.Connection[tuple[object, ...]], text: str) -> object:
+            return session.execute(text.encode()).fetchone()
+
+        # A session that has called them before waits at the first table that they read, and not for their types.
+        if has_called:
+            assert [call(sessions[0], save), call(sessions[1], search)] == [("saved",), (0,)]
+        last, _ = other.execute(schema._OUR_TABLES).fetchall()[-1]
+        other.execute(sql.SQL("lock table pgmem.{} in access share mode").format(sql.Identifier(last)))
+        done = clients.submit(schema.upgrade, dsn, ())
+        by = {"by": other.info.backend_pid}
+        until_the_server_says(blocked, dsn, {**by, "waiting": 1}, "the upgrade does not wait")
+        calls = [clients.submit(call, sessions[0], save), clients.submit(call, sessions[1], search)]
+        upgrading = "select a.pid from pg_stat_activity a where %(by)s = any (pg_blocking_pids(a.pid))"
+        (pid,) = sessions[2].execute(upgrading.encode(), by).fetchone() or (0,)
+        until_the_server_says(blocked, dsn, {"by": pid, "waiting": 2}, "the calls do not wait")
+        other.rollback()
+        assert done.result(60).changed is True
+        assert [made.result(60) for made in calls] == [("saved",), (0,)]
 
 
 def test_labels_that_pgmem_takes_for_itself_get_another_name_with_their_nodes(
@@ -274,7 +313,7 @@ def test_a_server_that_fails_in_the_middle_is_answered_with_what_to_do(
 ) -> None:
     dsn = past_the_pooler(database())
     install_released(dsn, program)
-    before = schema_of(dsn)
+    before = released_schema_of(dsn)
     chapter = sql_folder / "install/95-triggers.sql"
     text = chapter.read_text(encoding="utf-8")
     failing = f"do $$ begin raise exception using errcode = '{sqlstate}', message = 'it cannot'; end $$;"
@@ -282,7 +321,7 @@ def test_a_server_that_fails_in_the_middle_is_answered_with_what_to_do(
     with pytest.raises(UnsuitableDatabase) as refused:
         schema.upgrade(dsn, ())
     assert str(refused.value) == f"it cannot. {advice} The store was not changed."
-    assert schema_of(dsn) == before
+    assert released_schema_of(dsn) == before
     chapter.write_text(text, encoding="utf-8")
     assert schema.upgrade(dsn, ()).changed is True
 
