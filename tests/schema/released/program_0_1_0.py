@@ -164,10 +164,10 @@ async def call_each_verb(memory: Memory) -> dict[str, str]:
     await step("run_hygiene", lambda: memory.run_hygiene(SHOP))
     await step("merge_entities", lambda: memory.merge_entities("Stripe Inc", "Stripe", SHOP, by="Ada"))
     await step("supersede", lambda: memory.supersede("Sell tea", "Buy coffee beans", SHOP, by="Ada"))
-    await step("save_decision near", lambda: memory.save_decision("Keep the till open on Sundays", "r", SHOP))
+    await step("save_decision near", lambda: memory.save_decision("Count the till in the evening", "r", SHOP))
     await step(
         "save_decision nearer",
-        lambda: memory.save_decision("Keep the till open on Saturdays and holidays", "r", SHOP),
+        lambda: memory.save_decision("Count the till slowly and carefully in the evening", "r", SHOP),
     )
     await step("list_reviews", lambda: memory.list_reviews(SHOP))
     reviews = kept.get("list_reviews") or []
