@@ -11,28 +11,21 @@ import pytest
 
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server
-from tests.conftest import caller, roomy_place
+from tests.cells.running import fleet_of_servers, running, started
 
 
 @pytest.fixture(scope="session")
 def servers() -> Iterator[tuple[Server, Server]]:
     """The server of the front and that of the cells."""
-    if reason := fleets.missing():
-        pytest.skip(reason)
-    folder = roomy_place() / f"pgmem-fleet-{uuid4().hex[:8]}"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    front = Server(folder / "front", fleets.FRONT_BIN)
-    cells = Server(folder / "cells", fleets.wheel_programs())
-    try:
-        front.start()
-        cells.start()
-        fleets.template(cells)
-        yield front, cells
-    finally:
-        front.stop()
-        cells.stop()
-        rmtree(folder, ignore_errors=True)
+    with running("fleet", "") as (front, cells):
+        yield front, cells[0]
+
+
+@pytest.fixture(scope="module")
+def wide() -> Iterator[Fleet]:
+    """Two cells, each a server, so that each can be stopped or killed alone."""
+    with fleet_of_servers("wide", "", "") as made:
+        yield made
 
 
 @pytest.fixture(scope="module")
@@ -57,8 +50,7 @@ def org() -> str:
 def analyst(fleet: Fleet, org: str) -> Iterator[str]:
     """A login of the front that is bound to an organisation; its DSN."""
     login = f"analyst_{uuid4().hex[:8]}"
-    with fleet.session(org) as connection:
-        caller(connection)("save_session", objective="Open", project_id="shop")
+    started(fleet, org)
     with fleet.session() as connection:
         connection.execute(f"create role {login} login; grant pgmem_writer, pgmem_reader to {login}".encode())
         connection.execute("select * from pgmem.bind_role(%s, %s, 'ana')", (login, org))

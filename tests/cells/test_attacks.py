@@ -14,6 +14,7 @@ from pgmem.cells import mover
 from pgmem.cells.directory import Directory
 from pgmem.errors import InvalidArgument
 from tests.cells.fleet import Fleet, act
+from tests.cells.running import started
 from tests.conftest import caller
 from tests.security.test_bound_login import EXHAUSTING
 
@@ -22,11 +23,6 @@ Session = psycopg.Connection[DictRow]
 
 def name() -> str:
     return f"o{uuid4().hex[:10]}"
-
-
-def started(fleet: Fleet, org: str) -> None:
-    with fleet.session(org) as connection:
-        caller(connection)("save_session", objective="Open", project_id="shop")
 
 
 def keeping(fleet: Fleet, org: str, secret: str) -> None:

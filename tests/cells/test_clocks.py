@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
-from shutil import rmtree
 from uuid import uuid4
 
 import psycopg
@@ -16,9 +15,10 @@ from psycopg.rows import DictRow
 from pgmem.cells import mover
 from pgmem.cells.directory import Directory
 from tests.cells import fleet as fleets
-from tests.cells.fleet import Fleet, Server
+from tests.cells.fleet import Fleet
+from tests.cells.running import fleet_of_servers, started
 from tests.cells.writers import Writers
-from tests.conftest import Call, caller, roomy_place
+from tests.conftest import Call, caller
 
 AHEAD, BEHIND = 0, 1
 SECONDS = 420
@@ -27,29 +27,10 @@ SECONDS = 420
 @pytest.fixture(scope="module")
 def apart() -> Iterator[Fleet]:
     """Cell 0 is seven minutes ahead of the front, cell 1 seven minutes behind it."""
-    if reason := fleets.missing():
-        pytest.skip(reason)
     if fleets.faketime() is None:
         pytest.skip("no libfaketime: apt install libfaketime")
-    folder = roomy_place() / f"pgmem-clocks-{uuid4().hex[:8]}"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    front = Server(folder / "front", fleets.FRONT_BIN)
-    cells = [
-        Server(folder / f"cell{number}", fleets.wheel_programs(), clock=f"{sign}{SECONDS}")
-        for number, sign in ((AHEAD, "+"), (BEHIND, "-"))
-    ]
-    try:
-        for server in (front, *cells):
-            server.start()
-        for server in cells:
-            fleets.template(server)
-        with fleets.fleet(front, cells, f"clocks_{uuid4().hex[:8]}", 2, folder / "pooler") as fleet:
-            yield fleet
-    finally:
-        for server in (front, *cells):
-            server.stop()
-        rmtree(folder, ignore_errors=True)
+    with fleet_of_servers("clocks", f"+{SECONDS}", f"-{SECONDS}") as fleet:
+        yield fleet
 
 
 def name() -> str:
@@ -160,8 +141,7 @@ def test_a_token_expires_by_the_clock_of_the_cell_of_its_organisation(apart: Fle
             "issue_token", org_id=org, user_id="ana", expires_at=clock(apart, AHEAD) + timedelta(seconds=60)
         )
         assert call("verify_token", token=issued["token"])["org_id"] == org
-        with apart.session(org) as session:
-            caller(session)("save_session", objective="Open", project_id="shop")
+        started(apart, org)
         move(apart, org, BEHIND)
         assert call("verify_token", token=issued["token"])["org_id"] == org
         made = call("issue_token", org_id=org, user_id="ana", expires_at=expires)

@@ -20,8 +20,8 @@ from pgmem.cells import mover
 from pgmem.cells.directory import Directory, init
 from pgmem.cli import app
 from tests.cells.fleet import Fleet, Pooler, Server
+from tests.cells.running import started
 from tests.cells.writers import Writers
-from tests.conftest import caller
 from tests.waiting import until
 
 pytestmark = pytest.mark.long
@@ -135,8 +135,7 @@ def test_a_fleet_of_an_earlier_state_is_upgraded_while_agents_of_both_states_sav
             return stack.enter_context(Writers(fleet, org, folder, 100_000, 2, pause=0.02, sources=made_of))
 
         for org in orgs:
-            with fleet.session(org) as session:
-                caller(session)("save_session", objective="Open", project_id="shop")
+            started(fleet, org)
             old.append(agents(org, earlier))
         done = CliRunner().invoke(app, ["cells", "upgrade", "--front", fleet.dsn, "--json"])
         assert done.exit_code == 0, done.output

@@ -7,7 +7,6 @@ import signal
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from shutil import rmtree
 from uuid import uuid4
 
 import psycopg
@@ -21,8 +20,9 @@ from pgmem.cli import app
 from pgmem.errors import Busy
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, act, as_server, replica_of
+from tests.cells.running import open_folder, started
 from tests.cells.writers import Writers
-from tests.conftest import caller, roomy_place
+from tests.conftest import caller
 from tests.serving import Agent, serving
 from tests.waiting import until
 
@@ -61,44 +61,40 @@ def test_a_cell_whose_primary_is_killed_goes_on_as_its_replica(
 ) -> None:
     """With synchronous replication nothing that was acknowledged is lost; what is saved meanwhile waits in outboxes."""
     front, _ = servers
-    folder = roomy_place() / f"pgmem-failover-{uuid4().hex[:8]}"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    primary = Server(folder / "primary", fleets.wheel_programs())
-    try:
-        primary.start()
-        fleets.template(primary)
-        with (
-            fleets.fleet(front, [primary], f"failing_{uuid4().hex[:8]}", 1) as fleet,
-            replica_of(primary) as replica,
-        ):
-            with psycopg.connect(primary.dsn("postgres"), autocommit=True) as admin:
-                admin.execute("alter system set synchronous_standby_names = '*'")
-                admin.execute("select pg_reload_conf()")
-                synchronous = "select sync_state = 'sync' from pg_stat_replication"
-                until(
-                    lambda: admin.execute(synchronous.encode()).fetchone() == (True,),
-                    admin,
-                    "not synchronous",
-                )
-            org = name()
-            with fleet.session(org) as connection:
-                caller(connection)("save_session", objective="Open", project_id="shop")
-            writers = Writers(fleet, org, tmp_path, 60)
-            os.kill(primary.pid, signal.SIGKILL)
-            as_server([replica.programs / "pg_ctl", "-D", replica.folder, "-w", "promote"])
-            with psycopg.connect(replica.dsn("postgres"), autocommit=True) as admin:
-                admin.execute("alter system set synchronous_standby_names = ''")
-                admin.execute("select pg_reload_conf()")
-            database = f"{fleet.name}_0"
-            with Directory.open(fleet.dsn) as found:
-                found.fail_over(found.cell(0), replica.dsn(database, None), replica.dsn(database))
-            fleet.servers = [replica]
-            writers.check()
-            (primary.folder / "postmaster.pid").unlink()
-    finally:
-        primary.stop()
-        rmtree(folder, ignore_errors=True)
+    with open_folder("failover") as folder:
+        primary = Server(folder / "primary", fleets.wheel_programs())
+        try:
+            primary.start()
+            fleets.template(primary)
+            with (
+                fleets.fleet(front, [primary], f"failing_{uuid4().hex[:8]}", 1) as fleet,
+                replica_of(primary) as replica,
+            ):
+                with psycopg.connect(primary.dsn("postgres"), autocommit=True) as admin:
+                    admin.execute("alter system set synchronous_standby_names = '*'")
+                    admin.execute("select pg_reload_conf()")
+                    synchronous = "select sync_state = 'sync' from pg_stat_replication"
+                    until(
+                        lambda: admin.execute(synchronous.encode()).fetchone() == (True,),
+                        admin,
+                        "not synchronous",
+                    )
+                org = name()
+                started(fleet, org)
+                writers = Writers(fleet, org, tmp_path, 60)
+                os.kill(primary.pid, signal.SIGKILL)
+                as_server([replica.programs / "pg_ctl", "-D", replica.folder, "-w", "promote"])
+                with psycopg.connect(replica.dsn("postgres"), autocommit=True) as admin:
+                    admin.execute("alter system set synchronous_standby_names = ''")
+                    admin.execute("select pg_reload_conf()")
+                database = f"{fleet.name}_0"
+                with Directory.open(fleet.dsn) as found:
+                    found.fail_over(found.cell(0), replica.dsn(database, None), replica.dsn(database))
+                fleet.servers = [replica]
+                writers.check()
+                (primary.folder / "postmaster.pid").unlink()
+        finally:
+            primary.stop()
 
 
 def test_a_standby_of_the_front_serves_saves(servers: tuple[Server, Server], fleet: Fleet) -> None:
@@ -176,8 +172,8 @@ def test_a_front_works_with_cells_of_a_later_release(servers: tuple[Server, Serv
     front, cells = servers
     with fleets.fleet(front, [cells], f"later_{uuid4().hex[:8]}", 1) as fleet:
         org = name()
+        started(fleet, org)
         with fleet.session(org) as connection:
-            caller(connection)("save_session", objective="Open", project_id="shop")
             before = connection.execute("select * from pgmem.complete_name('project_id', 'sh')").fetchall()
             assert before
             with fleet.cell(0) as cell:
@@ -232,8 +228,7 @@ def test_a_running_fleet_is_upgraded_while_agents_save(
         agents = []
         for number in fleet.numbers:
             org = fleet.org_in(number, name())
-            with fleet.session(org) as connection:
-                caller(connection)("save_session", objective="Open", project_id="shop")
+            started(fleet, org)
             (tmp_path / org).mkdir()
             agents.append(stack.enter_context(Writers(fleet, org, tmp_path / org, 100_000, 2, pause=0.02)))
         for number in fleet.numbers:
@@ -278,8 +273,7 @@ def test_a_standby_serves_saves_while_its_fleet_is_upgraded(
         fleet.session() as connection,
     ):
         org = name()
-        with fleet.session(org) as session:
-            caller(session)("save_session", objective="Open", project_id="shop")
+        started(fleet, org)
         clients = OfStandby(front, [cells], fleet.name, numbers=[0])
         clients.standby = standby.dsn(fleet.name)
         with Writers(clients, org, tmp_path, 100_000, 3, pause=0.02) as writers:

@@ -18,6 +18,7 @@ from pgmem.cli import app
 from pgmem.errors import InvalidArgument, UnsuitableDatabase
 from pgmem.settings import Settings
 from tests.cells.fleet import Fleet, act
+from tests.cells.running import started
 from tests.conftest import caller
 
 
@@ -27,11 +28,6 @@ def name() -> str:
 
 def settings(fleet: Fleet, folder: Path, org: str) -> Settings:
     return Settings(dsn=fleet.dsn, data_dir=folder, org_id=org, user_id="ana", retry_wait_s=0)
-
-
-def started(fleet: Fleet, org: str) -> None:
-    with fleet.session(org) as connection:
-        caller(connection)("save_session", objective="Open", project_id="shop")
 
 
 @pytest.mark.anyio

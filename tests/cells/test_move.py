@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from shutil import rmtree
 from uuid import uuid4
 
 import psycopg
@@ -25,7 +24,7 @@ from pgmem.install import schema
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, act
 from tests.cells.writers import Writers
-from tests.conftest import caller, output_of, roomy_place
+from tests.conftest import caller, output_of
 from tests.fixtures.verbs import MISPLACED
 
 POINTS = {
@@ -249,36 +248,13 @@ ACKNOWLEDGED = 2000
 """So many saves are acknowledged while the mover and the servers are killed at one point of moves, again and again."""
 
 
-@pytest.fixture(scope="module")
-def wide() -> Iterator[tuple[Fleet, Server, list[Server]]]:
-    """Two cells, each a server, so that each can be killed alone; the fleet, the front and the cells."""
-    if reason := fleets.missing():
-        pytest.skip(reason)
-    folder = roomy_place() / f"pgmem-kills-{uuid4().hex[:8]}"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    front = Server(folder / "front", fleets.FRONT_BIN)
-    cells = [Server(folder / f"cell{number}", fleets.wheel_programs()) for number in range(2)]
-    try:
-        for server in (front, *cells):
-            server.start()
-        for server in cells:
-            fleets.template(server)
-        with fleets.fleet(front, cells, f"kills_{uuid4().hex[:8]}", 2, folder / "pooler") as fleet:
-            yield fleet, front, cells
-    finally:
-        for server in (front, *cells):
-            server.stop()
-        rmtree(folder, ignore_errors=True)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("point", POINTS)
 def test_nothing_is_lost_or_doubled_whatever_is_killed_while_an_organisation_moves(
-    wide: tuple[Fleet, Server, list[Server]], tmp_path: Path, point: str
+    wide: Fleet, tmp_path: Path, point: str
 ) -> None:
     """To and fro while four writers save; the mover, a cell or the front is killed each time that this point is reached."""
-    fleet, front, cells = wide
+    fleet, front, cells = wide, wide.front, wide.servers
     org = name()
     filled(fleet, org)
     ended = rounds = 0

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from shutil import rmtree, which
+from shutil import which
 from time import monotonic
 from uuid import uuid4
 
@@ -23,8 +23,8 @@ from pgmem.cells.directory import Directory
 from pgmem.install import schema
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, as_postgres, free_port
+from tests.cells.running import open_folder, started
 from tests.cells.writers import Writers
-from tests.conftest import caller, roomy_place
 from tests.waiting import until
 
 pytestmark = pytest.mark.long
@@ -194,11 +194,8 @@ def start(node: Node) -> None:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    made = roomy_place() / f"pgmem-patroni-{uuid4().hex[:8]}"
-    made.mkdir(mode=0o777)
-    made.chmod(0o777)
-    yield made
-    rmtree(made, ignore_errors=True)
+    with open_folder("patroni") as made:
+        yield made
 
 
 def test_a_leader_that_is_killed_is_followed_by_its_standby_and_nothing_is_lost(
@@ -219,8 +216,7 @@ def test_a_leader_that_is_killed_is_followed_by_its_standby_and_nothing_is_lost(
             with Directory.open(made.dsn) as found:
                 found.add(cell.dsn(database), cell.dsn(database, None))
             fleet = Paired(front, [], made.name, numbers=[0], store=cell.dsn(database))
-            with fleet.session(org) as connection:
-                caller(connection)("save_session", objective="Open", project_id="shop")
+            started(fleet, org)
             with Writers(fleet, org, tmp_path, 100_000, 4, pause=0.02) as writers:
                 until(lambda: writers.acknowledged() > 100, admin, "nothing is saved")
                 leader.kill()

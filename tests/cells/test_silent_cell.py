@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import rmtree
 from threading import Event
 from time import monotonic
 from uuid import uuid4
@@ -18,9 +17,9 @@ import httpx2
 import psutil
 import pytest
 
-from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server
-from tests.conftest import caller, roomy_place
+from tests.cells.running import started
+from tests.conftest import caller
 from tests.serving import process
 from tests.waiting import until
 
@@ -29,29 +28,6 @@ AGENTS = 3
 BEFORE, DURING = 5.0, 25.0
 LONGEST = 12.0
 """Seconds: PgBouncer gives a silent cell up after 8, and the machine may be busy."""
-
-
-@pytest.fixture(scope="module")
-def wide() -> Iterator[Fleet]:
-    """Two cells, each a server."""
-    if reason := fleets.missing():
-        pytest.skip(reason)
-    folder = roomy_place() / f"pgmem-silent-{uuid4().hex[:8]}"
-    folder.mkdir(mode=0o777)
-    folder.chmod(0o777)
-    front = Server(folder / "front", fleets.FRONT_BIN)
-    cells = [Server(folder / f"cell{number}", fleets.wheel_programs()) for number in range(2)]
-    try:
-        for server in (front, *cells):
-            server.start()
-        for server in cells:
-            fleets.template(server)
-        with fleets.fleet(front, cells, f"silent_{uuid4().hex[:8]}", 2, folder / "pooler") as fleet:
-            yield fleet
-    finally:
-        for server in (front, *cells):
-            server.stop()
-        rmtree(folder, ignore_errors=True)
 
 
 @contextmanager
@@ -99,8 +75,7 @@ def test_a_silent_cell_keeps_no_agent_of_another_waiting_and_its_own_not_for_lon
         call = caller(connection)
         tokens = {n: str(call("issue_token", org_id=org, user_id="ana")["token"]) for n, org in orgs.items()}
     for org in orgs.values():
-        with wide.session(org) as connection:
-            caller(connection)("save_session", objective="Open", project_id="shop")
+        started(wide, org)
     saves: list[Save] = []
     over = Event()
     with process(wide.dsn, tmp_path) as (address, _, _), ThreadPoolExecutor(2 * AGENTS) as pool:

@@ -28,17 +28,13 @@ from pgmem.models import MemoryScope
 from pgmem.settings import Settings
 from tests.cells import fleet as fleets
 from tests.cells.fleet import Fleet, Server, own_by_server
+from tests.cells.running import started
 from tests.conftest import caller
 from tests.waiting import until
 
 
 def name() -> str:
     return f"w{uuid4().hex[:10]}"
-
-
-def started(fleet: Fleet, org: str) -> None:
-    with fleet.session(org) as connection:
-        caller(connection)("save_session", objective="Open", project_id="shop")
 
 
 def run(*words: str, **environment: str) -> tuple[int, str]:
