@@ -189,7 +189,7 @@ def steps(first: str = "", *, quiet: bool = False, lines: bool = True) -> Iterat
     Args:
         first: the first step.
         quiet: show nothing.
-        lines: elsewhere than on a terminal, show a line for each; else nothing.
+        lines: elsewhere than on a terminal, show a line for each, but not how far it is; else nothing.
     """
     from rich.console import Console
 
@@ -200,7 +200,15 @@ def steps(first: str = "", *, quiet: bool = False, lines: bool = True) -> Iterat
         with console.status(first) as status:
             yield status.update
     else:
-        yield lambda line: console.print(line, highlight=False, soft_wrap=True)
+        shown = ""
+
+        def show(line: str) -> None:
+            nonlocal shown
+            if (step := line.partition(":")[0]) != shown:
+                console.print(line, highlight=False, soft_wrap=True)
+            shown = step
+
+        yield show
 
 
 async def embed_waiting(memory: Memory, waiting: int) -> int:
@@ -278,9 +286,14 @@ async def of_tenants(memory: Memory, settings: Settings) -> str:
         return ""
     first = theirs[0]
     more = f" and {len(theirs) - 1} more (pgmem tenancy list)" if len(theirs) > 1 else ""
-    name = "/".join(filter(None, (first.org_id, first.user_id)))
+    name = tenant_name(first.org_id, first.user_id)
     advice = naming(first.org_id, first.user_id)
     return f"This store has memories of {name}{more}: set {advice} to read them."
+
+
+def tenant_name(org: str, user: str) -> str:
+    """The name of a tenant; empty for the one user of a store."""
+    return "/".join(filter(None, (org, user)))
 
 
 def naming(org: str, user: str) -> str:

@@ -18,6 +18,7 @@ from pgmem.cli.options import (
     of_tenants,
     shown,
     store_command,
+    tenant_name,
     terminal,
     typed,
 )
@@ -58,7 +59,7 @@ def retrieve(call: Call) -> None:
             )
     else:
         settings = call.store.settings
-        who = "/".join(filter(None, (settings.org_id, settings.user_id)))
+        who = tenant_name(settings.org_id, settings.user_id)
         asked = f", asked as {who}" if who else ""
         state = f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"
         console.print(state, markup=False)

@@ -25,8 +25,10 @@ from pgmem.cli.options import (
     load_settings,
     of_tenants,
     plain_command,
+    steps,
     stop,
     store_command,
+    tenant_name,
     terminal,
 )
 from pgmem.database.dsn import place
@@ -69,14 +71,15 @@ def init(
         for line in exit_on_error(lambda: _with_store(settings, _planned)):
             typer.echo(line)
         return
-    done = exit_on_error(
-        lambda: _with_store(
-            settings,
-            lambda found: schema.upgrade(
-                found, settings=settings.store, roles=roles, cell=cell, progress=_show_progress()
-            ),
+    with steps() as show:
+        done = exit_on_error(
+            lambda: _with_store(
+                settings,
+                lambda found: schema.upgrade(
+                    found, settings=settings.store, roles=roles, cell=cell, progress=show
+                ),
+            )
         )
-    )
     for notice in done.notices:
         typer.echo(f"pgmem: {notice}", err=True)
     typer.echo(
@@ -110,24 +113,6 @@ def _left_to_worker(done: schema.Upgrade) -> str:
     if done.unindexed:
         work.append(f"makes the index of {counted(done.unindexed, 'model', 'models')}")
     return f"; the worker {' and '.join(work)} (pgmem worker --once does it now)" if work else ""
-
-
-def _show_progress() -> Callable[[str], None]:
-    """Show each step on stderr: on a terminal in one line that is written over, else once."""
-    shown = ""
-
-    def show(line: str) -> None:
-        nonlocal shown
-        step = line.partition(":")[0]
-        if sys.stderr.isatty():
-            end = "\n" if line.endswith("done") else ""
-            sys.stderr.write(f"\r\x1b[K{line}{end}")
-            sys.stderr.flush()
-        elif step != shown:
-            typer.echo(line, err=True)
-        shown = step
-
-    return show
 
 
 def _planned(dsn: str) -> list[str]:
@@ -224,7 +209,7 @@ def _status_rows(settings: Settings, where: str, found: Status, nobody: str) -> 
             if found.isolation_layers == 2
             else "verbs only: no roles for row-level security",
         ),
-        ("tenant", "/".join(filter(None, (found.org_id, found.user_id))) or nobody),
+        ("tenant", tenant_name(found.org_id, found.user_id) or nobody),
         ("memories", memories),
         (
             "graph",

@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from pgmem.cli.options import DryRun, Rows, Store, Yes, naming, shown, stop, store_command, terminal
+from pgmem.cli.options import (
+    DryRun,
+    Rows,
+    Store,
+    Yes,
+    naming,
+    shown,
+    stop,
+    store_command,
+    tenant_name,
+    terminal,
+)
 from pgmem.cli.verbs import Call, moment, verb_command
 from pgmem.escaping import counted
 
@@ -39,7 +50,7 @@ def adopt(call: Call) -> None:
     org, user = _tenant(call)
     back, dry_run = call.sent.get("back"), call.sent.get("dry_run")
     verb = "would be assigned" if dry_run else "assigned"
-    whose = "no tenant" if back else _name(org, user)
+    whose = "no tenant" if back else tenant_name(org, user)
     typer.echo(f"{counted(done.nodes, 'node')} and {counted(done.saves, 'save')} {verb} to {whose}.")
     mine = (call.store.settings.org_id, call.store.settings.user_id) == (("", "") if back else (org, user))
     if not (dry_run or mine):
@@ -54,7 +65,7 @@ def adopt(call: Call) -> None:
 def bind(call: Call) -> None:
     """Bind a database login to a tenant, whatever identity it sets. Without --org and --user: unbind it."""
     call.answer()
-    whose = _name(*_tenant(call))
+    whose = tenant_name(*_tenant(call))
     typer.echo(f"{call.sent['role']} is {whose or 'no longer bound to a tenant'}.")
 
 
@@ -80,7 +91,7 @@ def issue(
     had_tenants, done = store.run(run)
     store.for_people(done)
     typer.echo(done.token)
-    whose = _name(org, user) or "the one user of this store"
+    whose = tenant_name(org, user) or "the one user of this store"
     typer.echo(
         f"{done.id} for {whose}, valid until {shown(until) or 'it is revoked'}. It is not shown again.",
         err=True,
@@ -99,7 +110,7 @@ def list_tokens(store: Store) -> None:
     """List the issued tokens, without their secrets."""
 
     def cells(one: ApiToken) -> tuple[object, ...]:
-        whose = _name(one.org_id, one.user_id) or "(one user)"
+        whose = tenant_name(one.org_id, one.user_id) or "(one user)"
         reader = "a person" if one.for_person else "agents"
         return one.id, one.name, whose, reader, one.created_at, one.created_by, one.expires_at, one.revoked_at
 
@@ -124,7 +135,7 @@ def erase_subject(call: Call, dry_run: DryRun = False, yes: Yes = False) -> None
         if not planned.total:
             _nothing_erased(org, user)
         typer.confirm(
-            f"Delete {counted(planned.total, 'row')} of {_name(org, user)} permanently?", abort=True
+            f"Delete {counted(planned.total, 'row')} of {tenant_name(org, user)} permanently?", abort=True
         )
     done = call.run(dry_run=dry_run)
     if store.print_json(done):
@@ -140,12 +151,10 @@ def erase_subject(call: Call, dry_run: DryRun = False, yes: Yes = False) -> None
 
 
 def _nothing_erased(org: str, user: str) -> NoReturn:
-    stop(f"No rows of {_name(org, user)} found; nothing was erased. pgmem tenancy list shows the tenants.")
+    stop(
+        f"No rows of {tenant_name(org, user)} found; nothing was erased. pgmem tenancy list shows the tenants."
+    )
 
 
 def _tenant(call: Call) -> tuple[str, str]:
     return call.sent.get("org_id", ""), call.sent.get("user_id", "")
-
-
-def _name(org: str, user: str) -> str:
-    return "/".join(filter(None, (org, user)))

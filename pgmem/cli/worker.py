@@ -5,7 +5,8 @@ from __future__ import annotations
 import getpass
 import logging
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,25 +75,42 @@ async def _round(
     """Run one round of maintenance, and of extraction if a model is set; count what each did."""
     done = await memory.maintain(stop)
     if (folder := memory.caller.database.settings.vault_path) is not None:
-        done = {**done, **await _notes(memory, folder)}
+        with _tried("the vault failed, will retry"):
+            done |= await _notes(memory, folder)
     if (other := memory.caller.database.settings.sync_with) is not None:
-        done = {**done, **await _other_store(memory, other.get_secret_value())}
-    if extractor is None:
-        return done
+        with _tried("the other store is tried again in the next round", DatabaseUnavailable):
+            done |= await _other_store(memory, other.get_secret_value())
+    if extractor is not None:
+        with _tried("no turn is extracted"):
+            done |= await _extracted(memory, extractor, stop)
+    return done
+
+
+@contextmanager
+def _tried(failed: str, *besides: type[PgmemError]) -> Iterator[None]:
+    """Log that a part of a round failed, and let the next round try it again; what stops all of it is raised.
+
+    Args:
+        failed: what is logged.
+        besides: errors that stop a round, but not when this part has them.
+    """
     try:
-        found = await extractor.round(memory, stop)
-    except (DatabaseUnavailable, SchemaOutdated):
-        raise
+        yield
     except PgmemError as error:
-        log.warning("no turn is extracted: %s", summary(error))
-        return done
+        if isinstance(error, DatabaseUnavailable | SchemaOutdated) and not isinstance(error, besides):
+            raise
+        log.warning("%s: %s", failed, summary(error))
+
+
+async def _extracted(memory: Memory, extractor: Extractor, stop: Callable[[], bool]) -> dict[str, int]:
+    """Ask the model what should last of the turns that wait; count what came of it."""
+    found = await extractor.round(memory, stop)
     of_today = f"{found.spent} of {found.budget} tokens of today"
     if found.stopped is not None:
         log.warning("extraction stopped: %s; %s are spent", found.stopped, of_today)
     elif found.calls:
         log.info("extraction completed: %s spent", of_today)
-    counted = {name: getattr(found, name) for name in _COUNTED}
-    return {**done, **{f"extraction_{name}": count for name, count in counted.items()}}
+    return {f"extraction_{name}": getattr(found, name) for name in _COUNTED}
 
 
 async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
@@ -100,13 +118,7 @@ async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
     from pgmem.vault.exchange import Vault
     from pgmem.vault.folder import Folder
 
-    try:
-        found = await Vault(memory, Folder(folder), getpass.getuser()).sync()
-    except (DatabaseUnavailable, SchemaOutdated):
-        raise
-    except PgmemError as error:
-        log.warning("the vault failed, will retry: %s", summary(error))
-        return {}
+    found = await Vault(memory, Folder(folder), getpass.getuser()).sync()
     if found.problems:
         log.warning("%s notes need a person: pgmem vault sync says which", len(found.problems))
     return {f"notes_{name}": count for name, count in found.counts.items()}
@@ -116,13 +128,7 @@ async def _other_store(memory: Memory, other: str) -> dict[str, int]:
     """Bring the store of PGMEM_SYNC_WITH in step; count what changed here and there."""
     from pgmem.feed.connecting import exchange
 
-    try:
-        found = await exchange(memory, other)
-    except SchemaOutdated:
-        raise
-    except PgmemError as error:
-        log.warning("the other store is tried again in the next round: %s", summary(error))
-        return {}
+    found = await exchange(memory, other)
     if found.shown:
         log.warning(
             "%s changes of the other store need a person: pgmem review lists what waits", len(found.shown)
