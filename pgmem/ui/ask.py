@@ -52,7 +52,7 @@ async def ask(visit: Visit) -> Page:
         explain=True,
     )
     results = [r for r in found.results if trust is None or (r.trust or 0) >= trust]
-    whole = {node.id: node for node in await visit.memory.find_memories([r.id for r in results])}
+    whole = await visit.nodes(r.id for r in results)
     if source is not None:
         results = [r for r in results if r.id in whole and whole[r.id].source == source]
     results = results[:limit]

@@ -18,7 +18,7 @@ async def conversations(visit: Visit) -> Page:
     listed = await visit.memory.list_memories(
         visit.project, labels=["Turn"], session_id=session, after=visit.id("after"), limit=_TURNS
     )
-    by_id = {node.id: node for node in await visit.memory.find_memories([entry.id for entry in listed])}
+    by_id = await visit.nodes(entry.id for entry in listed)
     turns = [by_id[entry.id] for entry in reversed(listed) if entry.id in by_id]
     earlier = listed[-1].id if len(listed) == _TURNS else None
     return Page("conversations.html", {**data, "turns": turns, "next_after": earlier})

@@ -111,8 +111,8 @@ async def take_over(visit: Visit) -> Redirect:
     """Make an agent's pattern, in the version that the person was shown, a person's and so a skill."""
     pattern, version = visit.identity("pattern"), visit.version()
     await visit.memory.edit_memory(pattern, version, {}, visit.name)
-    visit.flash("It is a skill now.", link=(visit.url(f"/memory/{pattern}"), "View"))
-    return Redirect(visit.url("/decide/approvals"))
+    visit.flash("It is a skill now.", link=visit.view(pattern))
+    return visit.to("/decide/approvals")
 
 
 async def saves(visit: Visit) -> Page:
@@ -166,7 +166,7 @@ async def resolve(visit: Visit) -> Redirect:
             token = (await visit.memory.request_global_write_approval(preview)).token
         done = await visit.memory.retry_save(save_id, token, visit.form.get("into") or None)
         visit.flash(f"{done.status}: {done.message or done.next_step or ''}", wrong=done.status != "saved")
-        return Redirect(visit.url(path))
+        return visit.to(path)
     before = await visit.memory.get_review(save_id)
     if not before.is_open:
         return _second(visit, before)
@@ -180,9 +180,9 @@ async def resolve(visit: Visit) -> Redirect:
             raise
         return _second(visit, after)
     undo = _undo(before, outcome, done.artifact_id)
-    link = (visit.url(f"/memory/{done.artifact_id}"), "View") if done.artifact_id else None
+    link = visit.view(done.artifact_id) if done.artifact_id else None
     visit.flash(_said(before, outcome), undo=undo, link=link)
-    return Redirect(visit.url(path))
+    return visit.to(path)
 
 
 def _second(visit: Visit, found: ReviewDetail) -> Redirect:
@@ -190,7 +190,7 @@ def _second(visit: Visit, found: ReviewDetail) -> Redirect:
         f"Already decided by {found.resolved_by or 'another person'}. Nothing was changed.",
         wrong=True,
     )
-    return Redirect(visit.url(f"/decide/{found.save_id}"))
+    return visit.to(f"/decide/{found.save_id}")
 
 
 def _said(found: ReviewDetail, outcome: str) -> str:
@@ -221,11 +221,11 @@ async def undo(visit: Visit) -> Redirect:
         await forgotten(visit, made)
     if not visit.form.get("candidate"):
         visit.flash("Undone. The saved memory is archived.")
-        return Redirect(visit.url(f"/memory/{made.id}"))
+        return visit.to(f"/memory/{made.id}")
     old = await visit.memory.find_memory(visit.identity("candidate"))
     await reverted(visit, old, visit.version())
     visit.flash("Undone. The old one is active again; the new one is archived.")
-    return Redirect(visit.url(f"/memory/{old.id}"))
+    return visit.to(f"/memory/{old.id}")
 
 
 # Insights
@@ -234,8 +234,7 @@ async def undo(visit: Visit) -> Redirect:
 async def insights(visit: Visit) -> Page:
     """The pending insights, highest confidence first, with their source memories."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.surface_insights(25))
-    drawn_from = dict.fromkeys(i for insight in found.insights for i in insight.sources[:4])
-    sources = {node.id: node for node in await visit.memory.find_memories(list(drawn_from))}
+    sources = await visit.nodes(i for insight in found.insights for i in insight.sources[:4])
     return Page("insights.html", {**tabs, "insights": found.insights}, {"sources": sources})
 
 
@@ -245,7 +244,7 @@ async def reflect(visit: Visit) -> Redirect:
     visit.flash(
         f"{done.created} new insights, {done.pending} pending." if done.created else "No new insights."
     )
-    return Redirect(visit.url("/decide/insights"))
+    return visit.to("/decide/insights")
 
 
 async def judge(visit: Visit) -> Redirect:
@@ -274,11 +273,9 @@ async def judge(visit: Visit) -> Redirect:
     if wrong or not found:
         visit.flash(wrong or "These insights are no longer pending; another person decided.", wrong=True)
     if done:
-        link = (
-            (visit.url(f"/memory/{found[0].sources[0]}"), "View") if action == "holds" and done == 1 else None
-        )
+        link = visit.view(found[0].sources[0]) if action == "holds" and done == 1 else None
         visit.flash(f"{counted(done, 'insight')}: {_JUDGED[action]}", link=link)
-    return Redirect(visit.url("/decide/insights"))
+    return visit.to("/decide/insights")
 
 
 # Conflicts
@@ -287,8 +284,7 @@ async def judge(visit: Visit) -> Redirect:
 async def conflicts(visit: Visit) -> Page:
     """The pairs of memories that contradict each other, side by side."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_conflicts(visit.project, limit=25))
-    ids = list(dict.fromkeys(i for pair in found for i in (pair.id, pair.with_id)))
-    nodes = {node.id: node for node in await visit.memory.find_memories(ids)}
+    nodes = await visit.nodes(i for pair in found for i in (pair.id, pair.with_id))
     shown = [
         (pair, words.side_by_side(nodes[pair.id], nodes[pair.with_id]))
         for pair in found
@@ -302,7 +298,7 @@ async def settle_conflict(visit: Visit) -> Redirect:
     one, other = visit.identity("one"), visit.identity("other")
     holds = one_of("holds", visit.field("holds"), ("left", "right", "both"))
     reason = visit.form.get("reason", "").strip() or None
-    before = {node.id: node for node in await visit.memory.find_memories([one, other])}
+    before = await visit.nodes((one, other))
     winner = {"left": one, "right": other, "both": None}[holds]
     await visit.memory.settle_conflict(one, other, visit.name, winner, reason)
     undo = None
@@ -314,10 +310,10 @@ async def settle_conflict(visit: Visit) -> Redirect:
         if winner is None
         else "Decided; the other one is history.",
         undo=undo,
-        link=(visit.url(f"/memory/{winner or one}"), "View"),
+        link=visit.view(winner or one),
     )
     visit.checks.forget(visit.key)
-    return Redirect(visit.url("/decide/conflicts"))
+    return visit.to("/decide/conflicts")
 
 
 # Cards
@@ -381,8 +377,8 @@ async def decide_card(visit: Visit) -> Redirect:
             "reject": "Rejected. An agent that drafts it again is shown the rejection.",
             "archive": "Archived. Agents no longer get it.",
         }
-        visit.flash(said[action], link=(visit.url(f"/memory/{card}"), "View"))
-    return Redirect(visit.url(f"/memory/{card}" if action == "archive" else "/decide/cards"))
+        visit.flash(said[action], link=visit.view(card))
+    return visit.to(f"/memory/{card}" if action == "archive" else "/decide/cards")
 
 
 async def settle(visit: Visit) -> Redirect:
@@ -395,7 +391,7 @@ async def settle(visit: Visit) -> Redirect:
         else f"No card found that is limited to branch {branch}.",
         wrong=not done.shared,
     )
-    return Redirect(visit.url("/decide/cards"))
+    return visit.to("/decide/cards")
 
 
 # Names
@@ -415,13 +411,13 @@ async def keep_two(visit: Visit) -> Redirect:
     found = next((near for near in pair if (near.id, near.other_id) == (one, other)), None)
     if found is None:
         visit.flash("This pair is no longer pending; another person decided.", wrong=True)
-        return Redirect(visit.url("/decide/names"))
+        return visit.to("/decide/names")
     await visit.memory.relate(
         found.label, str(found.id), "SIMILAR_TO", found.other_label, str(found.other_id)
     )
     visit.checks.forget(visit.key)
     visit.flash(f"{found.name} and {found.other_name} are marked as different and are not shown again.")
-    return Redirect(visit.url("/decide/names"))
+    return visit.to("/decide/names")
 
 
 # What is compared

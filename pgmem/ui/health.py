@@ -10,6 +10,7 @@ from pgmem.models import Finding
 from pgmem.ui import words
 from pgmem.ui.charts import histogram, ticks_to, timeline
 from pgmem.ui.decide import asked
+from pgmem.ui.memories import back_to
 from pgmem.ui.visit import Page, Redirect, Visit
 
 _REPAIRS = {
@@ -62,7 +63,7 @@ async def check(visit: Visit) -> Redirect:
     await visit.checks.latest(
         visit.memory, visit.key, administrator=visit.session.person.administrator, anew=True
     )
-    return Redirect(visit.url("/health"))
+    return visit.to("/health")
 
 
 # Repairs
@@ -125,7 +126,7 @@ async def repair(visit: Visit) -> Redirect:
         else:
             done = await memory.merge_entities(given["entity"], given["into"], by=visit.name)
         said = f"{done.title}: {done.status}, replaced by {done.into_title}."
-        undo = (f"/memory/{done.id}/revert", {"version": str(done.version - 1)})
+        undo = back_to(done.id, done.version - 1)
     elif verb == "confirm":
         said = f"{(await memory.confirm(UUID(given['id']))).title}: confirmed."
     elif verb == "forget":
@@ -139,4 +140,4 @@ async def repair(visit: Visit) -> Redirect:
         said = f"{saved.status}: {saved.message or saved.next_step or ''}"
     visit.checks.forget(visit.key)
     visit.flash(said, undo=undo)
-    return Redirect(visit.url("/health"))
+    return visit.to("/health")

@@ -54,7 +54,7 @@ async def listed(visit: Visit) -> Page:
 
 async def one(visit: Visit) -> Page:
     """A memory with everything that is known of it."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     hops = visit.count("hops", 1, 2)
     history, around, line, open_conflicts, near = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)),
@@ -153,9 +153,9 @@ async def new(visit: Visit) -> Redirect:
     done = await verbs[kind](**given, project_id=project)
     if done.artifact_id is None:
         visit.flash(f"Not saved: {done.message or done.status}. {done.next_step or ''}".strip(), wrong=True)
-        return Redirect(visit.url("/decide" if done.dedup_outcome == "manual_review" else "/decide/saves"))
+        return visit.to("/decide" if done.dedup_outcome == "manual_review" else "/decide/saves")
     visit.flash("Saved." if done.dedup_outcome != "duplicate_skip" else "This is known already.")
-    return _back(visit, done.artifact_id)
+    return visit.to(f"/memory/{done.artifact_id}")
 
 
 async def forget_many(visit: Visit) -> Redirect:
@@ -171,12 +171,12 @@ async def forget_many(visit: Visit) -> Redirect:
         visit.flash(f"{done} archived. Their history stays; each page puts its memory back.", link=link)
     if wrong:
         visit.flash(wrong, wrong=True)
-    return Redirect(visit.url("/memories"))
+    return visit.to("/memories")
 
 
 async def text(visit: Visit) -> Response:
     """The whole text of a memory, however long it is."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     parts = [
         node.title,
         *(f"{name}\n{value}" for name, value in words.texts(node.properties) if value != node.title),
@@ -189,13 +189,13 @@ async def text(visit: Visit) -> Response:
 
 async def edit_form(visit: Visit) -> Page:
     """The texts of a memory in a form."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     return Page("edit.html", {"memory": node}, {"fields": _editable(node), "titled": _has_own_title(node)})
 
 
 async def edit(visit: Visit) -> Redirect:
     """Make a new version of a memory, with the texts of the form."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     changed: dict[str, Any] = {}
     for name, is_list in _editable(node).items():
         sent = visit.form.get(f"text.{name}")
@@ -207,16 +207,16 @@ async def edit(visit: Visit) -> Redirect:
     title = visit.form.get("title") if _has_own_title(node) else None
     if not changed and title in (None, node.title):
         visit.flash("Nothing was changed.")
-        return _back(visit, node.id)
+        return visit.to(f"/memory/{node.id}")
     version = visit.version()
     done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title)
     visit.flash(f"Saved as version {done.version}.", undo=back_to(node.id, done.version - 1))
-    return _back(visit, node.id)
+    return visit.to(f"/memory/{node.id}")
 
 
 async def replace_form(visit: Visit) -> Page:
     """Choose the memory that replaces this one."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     if node.label not in REPLACING:
         raise InvalidArgument(
             f"A {node.label} cannot be replaced: edit it. Only decisions and facts can be replaced."
@@ -239,7 +239,7 @@ async def replace_form(visit: Visit) -> Page:
 
 async def replace(visit: Visit) -> Redirect:
     """Replace this memory by another one."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     other = visit.identity("by")
     if node.label == "EntityFact":
         done = await visit.memory.merge_entities(str(node.id), str(other), by=visit.name)
@@ -248,34 +248,34 @@ async def replace(visit: Visit) -> Redirect:
         done = await visit.memory.supersede(str(node.id), str(other), by=visit.name)
         said = "Replaced by"
     visit.flash(f"{said} {done.into_title}.", undo=back_to(node.id, done.version - 1))
-    return _back(visit, node.id)
+    return visit.to(f"/memory/{node.id}")
 
 
 async def forget(visit: Visit) -> Redirect:
     """Hide a memory; its history stays."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     done = await forgotten(visit, node)
     if done.status == "archived":
         said = f"Archived. Its history stays. {done.next_step or ''}".strip()
         visit.flash(said, undo=back_to(node.id, node.version))
     else:
         visit.flash(_held(done.next_step))
-    return _back(visit, node.id)
+    return visit.to(f"/memory/{node.id}")
 
 
 async def revert(visit: Visit) -> Redirect:
     """Restore an earlier version of a memory."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     version = visit.version()
     done = await reverted(visit, node, version)
     said = f"Version {version} was restored as version {done.version}."
     visit.flash(said if done.status != "failed" else _held(done.next_step))
-    return _back(visit, node.id)
+    return visit.to(f"/memory/{node.id}")
 
 
 async def purge_form(visit: Visit) -> Page:
     """Show what a purge deletes and what remains, before confirmation."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     history, around = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
     )
@@ -285,18 +285,18 @@ async def purge_form(visit: Visit) -> Page:
 
 async def purge(visit: Visit) -> Redirect:
     """Delete a memory permanently, after confirmation."""
-    node = await visit.memory.find_memory(visit.parts["id"])
+    node = await visit.node()
     if visit.form.get("sure") != "yes":
         raise InvalidArgument("Nothing was deleted: tick the box to confirm.")
     done = await forgotten(visit, node, purge=True)
     if done.status == "failed":
         visit.flash(_held(done.next_step))
-        return _back(visit, node.id)
+        return visit.to(f"/memory/{node.id}")
     visit.flash(
         f"Deleted permanently, with {done.versions} earlier versions and {done.edges} relations. "
         "Its id, the time and the person of the deletion stay on record."
     )
-    return Redirect(visit.url("/memories"))
+    return visit.to("/memories")
 
 
 def back_to(identity: UUID, version: int) -> tuple[str, dict[str, str]]:
@@ -379,7 +379,3 @@ def _editable(node: Node) -> dict[str, bool]:
 
 def _has_own_title(node: Node) -> bool:
     return node.label == "Decision" and node.key is None and "title" not in node.properties
-
-
-def _back(visit: Visit, identity: UUID) -> Redirect:
-    return Redirect(visit.url(f"/memory/{identity}"))

@@ -44,7 +44,7 @@ async def revoke(visit: Visit) -> Redirect:
     _require_administrator(visit)
     done = await visit.memory.revoke_token(visit.parts["id"])
     visit.flash(f"Token {done.name} revoked.")
-    return Redirect(visit.url("/tenants"))
+    return visit.to("/tenants")
 
 
 async def erase_form(visit: Visit) -> Page:

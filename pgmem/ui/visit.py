@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
+from pgmem.models import Node
 from pgmem.ui.checks import Checks, Key
 from pgmem.ui.sessions import Notice, Session, Sessions
 
@@ -129,6 +130,14 @@ class Visit:
         """An argument of the URL that lists words separated by commas; None if it is empty."""
         return [part.strip() for part in (self.text(name) or "").split(",") if part.strip()] or None
 
+    async def node(self) -> Node:
+        """The memory that the path names."""
+        return await self.memory.find_memory(self.parts["id"])
+
+    async def nodes(self, ids: Iterable[UUID]) -> dict[UUID, Node]:
+        """Memories by their ids, without those that the person may not read."""
+        return {node.id: node for node in await self.memory.find_memories(list(dict.fromkeys(ids)))}
+
     async def kinds(self) -> list[str]:
         """The kinds of memories without cards, which pgmem writes by the hundred."""
         found = (await self.memory.describe_schema()).labels
@@ -217,6 +226,14 @@ class Visit:
     def flash(self, text: str, **more: Any) -> None:
         """Show a sentence at the head of the next page."""
         self.session.notices.append(Notice(text, **more))
+
+    def view(self, identity: object) -> tuple[str, str]:
+        """The link to a memory beside a sentence about it."""
+        return self.url(f"/memory/{identity}"), "View"
+
+    def to(self, path: str) -> Redirect:
+        """A redirect to a page, with the project of this one."""
+        return Redirect(self.url(path))
 
     def url(self, path: str, **query: object) -> str:
         """The address of a page, with the project of this one; an argument that is None is left out."""
