@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pgmem.documents import UNPACKED_BYTES
 from pgmem.errors import InvalidArgument
-from pgmem.importers.notes import LINK, Note, plain
+from pgmem.importers.notes import LINK, Linked, Note, plain
 from pgmem.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
 
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
@@ -37,11 +36,13 @@ def read(folder: Path, known: Vocabulary) -> Reading:
     reading = Reading(folder=folder.resolve().name)
     notes = _notes(folder, reading)
     nodes = _nodes(notes, known, reading)
-    by_name = _by_name(notes)
+    linked = Linked[Path]()
+    for place, (front, _) in notes.items():
+        linked.add(place, place, _title(place, front), front.get("aliases"))
     for place, (front, body) in notes.items():
         reading.items.append(_item(place, front, body, nodes[place], known, reading))
         for word in dict.fromkeys(match.strip() for match in LINK.findall(body)):
-            targets = by_name.get(word.casefold(), set())
+            targets = linked.find(word)
             if len(targets) == 1:
                 (target,) = targets
                 if target != place:
@@ -89,17 +90,6 @@ def _nodes(notes: Notes, known: Vocabulary, reading: Reading) -> dict[Path, tupl
         path = place.with_suffix("").as_posix()
         nodes[place] = (label, names.give(label, title, path, instead=path))
     return nodes
-
-
-def _by_name(notes: Notes) -> dict[str, set[Path]]:
-    """The notes that a link can mean: by title, file name, path and aliases, in lower case."""
-    found: dict[str, set[Path]] = defaultdict(set)
-    for place, (front, _) in notes.items():
-        title, aliases = _title(place, front), front.get("aliases")
-        words = [title, place.stem, place.with_suffix("").as_posix()]
-        for word in [*words, *(aliases if isinstance(aliases, list) else [aliases or title])]:
-            found[str(word).casefold()].add(place)
-    return found
 
 
 def _item(

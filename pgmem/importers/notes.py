@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
-from typing import Any
+from pathlib import PurePath
+from typing import Any, Generic, TypeVar
 
 from pgmem.documents import NESTING, check
 from pgmem.errors import InvalidArgument
+
+Key = TypeVar("Key", bound=Hashable)
 
 LINK = re.compile(r"\[\[([^\[\]|#^\n]+)(?:[#^][^\[\]|\n]*)?(?:\|[^\[\]\n]*)?\]\]")
 """A link to a note, as Obsidian and others write it: its target, a heading or block, another text."""
@@ -124,6 +128,37 @@ class Note:
         text = own.strip()
         first = own.find(text) if text else 0
         return first, first + len(text)
+
+
+class Linked(Generic[Key]):
+    """The notes that links mean: by path, name of the file, title and aliases, whatever their case."""
+
+    def __init__(self) -> None:
+        self._keys: defaultdict[str, set[Key]] = defaultdict(set)
+
+    def add(self, key: Key, place: PurePath, title: object, aliases: object = None) -> None:
+        """Add a note.
+
+        Args:
+            key: what links to it lead to.
+            place: its path in the folder.
+            title: its title, if it has one.
+            aliases: of its front matter: one, or a list.
+        """
+        others = aliases if isinstance(aliases, list) else [aliases]
+        for word in (place.with_suffix("").as_posix(), place.stem, title, *others):
+            if word:
+                self._keys[str(word).casefold()].add(key)
+
+    def find(self, target: str) -> set[Key]:
+        """The notes that the target of a link means; it may have the ending of a note, and begin with a slash."""
+        word = target.removesuffix(".md").casefold()
+        return self._keys.get(word) or self._keys.get(word.removeprefix("/")) or set()
+
+    def one(self, target: str) -> Key | None:
+        """The note that the target of a link means; None where there is none, or where it fits several."""
+        found = self.find(target)
+        return next(iter(found)) if len(found) == 1 else None
 
 
 def plain(value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -116,13 +116,18 @@ class Vocabulary:
 
     def label(self, word: object) -> str | None:
         """The label that a word of another system names, or None. Case, blanks and punctuation are ignored."""
-        wanted = re.sub(r"\W|_", "", str(word)).casefold()
-        return next((name for name in sorted(self.labels) if name.casefold() == wanted), None)
+        return named(word, self.labels)
 
     def relation(self, word: object) -> str | None:
         """The relation that a word of another system names, or None."""
         name = re.sub(r"\W+", "_", str(word).strip()).upper()
         return name if name in self.relations else None
+
+
+def named(word: object, names: Iterable[str]) -> str | None:
+    """The name that a word means; case, blanks and punctuation are ignored."""
+    wanted = re.sub(r"\W|_", "", str(word)).casefold()
+    return next((name for name in sorted(names) if name.casefold() == wanted), None)
 
 
 def json_lines(path: Path, text: str, reading: Reading) -> Iterator[dict[str, Any]]:

@@ -19,11 +19,12 @@ from uuid import UUID, uuid5
 from pgmem.errors import DatabaseUnavailable, InvalidArgument, PgmemError
 from pgmem.feed.exchange import pages
 from pgmem.feed.peers import PAGE, StorePeer
-from pgmem.importers.notes import Note
+from pgmem.importers.notes import Linked, Note
 from pgmem.importers.records import Item, Names, Reading
 from pgmem.memory import Memory
 from pgmem.vault.fields import (
     LIVE,
+    NAMESPACE,
     PLACES,
     REST,
     TEXTS,
@@ -39,8 +40,6 @@ from pgmem.vault.folder import CONFLICTED, Agreed, Folder, Found, digest
 
 _SOURCE = "vault"
 """The name of the system by which a note is known again."""
-_NAMESPACE = UUID("5f0c6b0e-95a1-4d2c-8a7e-0d5c3b1c6a52")
-"""Of the save_ids of notes of a kind that has a verb; any fixed id serves."""
 _EMPTY = Note("", "", "", "", {})
 
 Progress = Callable[[int, int], object]
@@ -90,7 +89,7 @@ class Vault:
         self._purged: set[str] = set()
         self._touched: set[str] = set()
         self._places: dict[str, str] = {}
-        self._index: dict[str, set[str]] = {}
+        self._linked = Linked[str]()
         self.done = Synced()
 
     async def sync(self) -> Synced:
@@ -204,35 +203,26 @@ class Vault:
     def _name_all(self) -> None:
         """Index the notes by the words that a link can mean."""
         self._places = {key: found.place for key, found in self._notes.items()}
-        self._index = {}
+        self._linked = Linked()
         for key, found in self._notes.items():
             self._add_names(key, found)
 
     def _add_names(self, key: str, found: Found) -> None:
         note = found.note or _EMPTY
-        path, aliases = found.place.removesuffix(PurePosixPath(found.place).suffix), note.front.get("aliases")
-        words = [path, found.stem, str(own(note, "title") or "")]
-        words += [str(each) for each in (aliases if isinstance(aliases, list) else [aliases or ""])]
-        for word in words:
-            if word:
-                self._index.setdefault(word.casefold(), set()).add(key)
-
-    def _resolve(self, target: str) -> str | None:
-        target = target.removesuffix(".md").casefold()
-        found = self._index.get(target) or self._index.get(target.removeprefix("/")) or set()
-        return next(iter(found)) if len(found) == 1 else None
+        self._linked.add(key, PurePosixPath(found.place), own(note, "title"), note.front.get("aliases"))
 
     def _link(self, key: str) -> str | None:
         place = self._places.get(key)
         if place is None:
             return None
         path = PurePosixPath(place)
-        alone = self._index.get(path.stem.casefold()) == {key}
-        return path.stem if alone else path.with_suffix("").as_posix()
+        return path.stem if self._linked.find(path.stem) == {key} else path.with_suffix("").as_posix()
 
     def _fields(self, key: str, found: Found) -> Fields:
         note = found.note or _EMPTY
-        fields = note_fields(note, found.stem, self._states[key].record["label"], self._known, self._resolve)
+        fields = note_fields(
+            note, found.stem, self._states[key].record["label"], self._known, self._linked.one
+        )
         return {name: value for name, value in fields.items() if name != f"l:LINKS_TO:{key}"}
 
     def _memory_fields(self, key: str) -> Fields:
@@ -302,7 +292,7 @@ class Vault:
                 arguments[key_field] = item.name
             try:
                 # The same note again is the same save.
-                save_id = uuid5(_NAMESPACE, f"{found.place}\n{digest(found.contents)}")
+                save_id = uuid5(NAMESPACE, f"{found.place}\n{digest(found.contents)}")
                 save = getattr(self._memory, verbs[item.label])
                 result = await save(project_id=project, save_id=save_id, **arguments)
             except DatabaseUnavailable:
@@ -539,7 +529,7 @@ class Vault:
             parts.append(record["label"])
         place = self._folder.new_place(parts, record["title"], key[:8])
         self._places[key] = place
-        self._add_names(key, Found(place, note=Note("", "", "", "", {"title": record["title"]})))
+        self._linked.add(key, PurePosixPath(place), record["title"])
 
     def _create(self, key: str) -> None:
         place, fields = self._places[key], self._memory_fields(key)

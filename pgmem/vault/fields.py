@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from pgmem.importers.notes import LINK, Note, plain
-from pgmem.importers.records import moment
+from pgmem.importers.records import moment, named
 from pgmem.models import SchemaDescription
 
 Fields = dict[str, Any]
@@ -42,6 +41,8 @@ USUAL = {
     "text_config": "english",
 }
 """What is not written where it is so."""
+NAMESPACE = UUID("5f0c6b0e-95a1-4d2c-8a7e-0d5c3b1c6a52")
+"""Of the save_ids of new notes, and of projects without a note; any fixed id serves."""
 LIVE = ("active", "approved", "stub", "superseded", "expired")
 
 
@@ -72,8 +73,7 @@ class Known:
 
     def label(self, word: object) -> str | None:
         """Return the label that a word names; case and punctuation are ignored."""
-        wanted = re.sub(r"\W|_", "", str(word)).casefold()
-        return next((name for name in sorted(self.key_fields) if name.casefold() == wanted), None)
+        return named(word, self.key_fields)
 
 
 @dataclass

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import uuid5
 
-from pgmem.vault.fields import OWN, PLACES, REST, TEXTS, USUAL, Known, note_fields, note_id, own
+from pgmem.importers.notes import Linked
+from pgmem.vault.fields import NAMESPACE, OWN, PLACES, REST, TEXTS, USUAL, Known, note_fields, note_id, own
 from pgmem.vault.folder import CONFLICTED, Folder, Found
-
-_NAMESPACE = UUID("5f0c6b0e-95a1-4d2c-8a7e-0d5c3b1c6a52")
 
 
 def lines(folder: Folder, known: Known) -> tuple[list[dict[str, Any]], Counter[str]]:
     """Return the records of a vault's notes, and counts of what they do not hold."""
     left_out: Counter[str] = Counter()
     found: dict[str, Found] = {}
-    names: dict[str, set[str]] = {}
+    linked = Linked[str]()
     for each in folder.notes().values():
         if each.note is None or CONFLICTED.search(each.stem):
             left_out["notes that cannot be read" if each.note is None else "copies of conflicts"] += 1
@@ -27,14 +27,8 @@ def lines(folder: Folder, known: Known) -> tuple[list[dict[str, Any]], Counter[s
             left_out["notes whose id another note has"] += 1
         else:
             found[key] = each
-            words = {each.stem, each.place.removesuffix(".md"), str(own(each.note, "title") or each.stem)}
-            for word in words:
-                names.setdefault(word.casefold(), set()).add(key)
-
-    def resolve(target: str) -> str | None:
-        keys = names.get(target.removesuffix(".md").casefold(), set())
-        return next(iter(keys)) if len(keys) == 1 else None
-
+            place = PurePosixPath(each.place)
+            linked.add(key, place, own(each.note, "title"), each.note.front.get("aliases"))
     projects = {
         str(own(each.note, "title") or each.stem): key
         for key, each in found.items()
@@ -42,7 +36,7 @@ def lines(folder: Folder, known: Known) -> tuple[list[dict[str, Any]], Counter[s
     }
     records, edges = [], []
     for key, each in found.items():
-        record, links = _record(key, each, known, resolve, projects)
+        record, links = _record(key, each, known, linked.one, projects)
         if record["version"] > 1:
             left_out["earlier versions of memories"] += record["version"] - 1
             record["version"] = 1
@@ -83,6 +77,6 @@ def _record(
     project = own(note, "project")
     if project and label != "Project":
         record["project"] = project
-        record["project_id"] = projects.get(str(project)) or str(uuid5(_NAMESPACE, str(project)))
+        record["project_id"] = projects.get(str(project)) or str(uuid5(NAMESPACE, str(project)))
     links = [(rel, to) for _, rel, to in (n.split(":", 2) for n in fields if n.startswith("l:")) if to != key]
     return record, links
