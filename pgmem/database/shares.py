@@ -7,13 +7,36 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 import anyio
 
 from pgmem.errors import Busy
 
+K = TypeVar("K")
+V = TypeVar("V")
+
 REMEMBERED = 10_000
-"""Callers that are counted; the one that was counted least recently is forgotten first."""
+"""Callers that are counted, and tokens that are known."""
+
+
+class Recent(OrderedDict[K, V]):
+    """What was kept last, by its key.
+
+    Args:
+        most: how many keys are kept; the one that was set least recently is forgotten first.
+    """
+
+    def __init__(self, most: int = REMEMBERED) -> None:
+        super().__init__()
+        self._most = most
+
+    def __setitem__(self, key: K, value: V) -> None:
+        """Keep a value as the newest."""
+        super().__setitem__(key, value)
+        self.move_to_end(key)
+        if len(self) > self._most:
+            self.popitem(last=False)
 
 
 @dataclass(slots=True)
@@ -79,7 +102,7 @@ class Rates:
 
     def __init__(self, most: float, per_s: float) -> None:
         self._most, self._per_s = most, per_s
-        self._left: OrderedDict[Hashable, tuple[float, float]] = OrderedDict()
+        self._left = Recent[Hashable, tuple[float, float]]()
 
     @classmethod
     def a_minute(cls, most: int) -> Rates:
@@ -93,9 +116,6 @@ class Rates:
     def count(self, caller: Hashable, amount: float = 1) -> None:
         """Count a request of the caller."""
         self._left[caller] = (self._allowance(caller) - amount, time.monotonic())
-        self._left.move_to_end(caller)
-        if len(self._left) > REMEMBERED:
-            self._left.popitem(last=False)
 
     def _allowance(self, caller: Hashable) -> float:
         now = time.monotonic()

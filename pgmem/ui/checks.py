@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pgmem.database.shares import Recent
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
 from pgmem.models import FreshnessReport, Health, HygieneReport, MemoryCounts
@@ -55,16 +55,16 @@ class _Figure(Generic[T]):
     task: asyncio.Task[None] | None = None
 
 
-_Figures = OrderedDict[Key, _Figure[T]]
+_Figures = Recent[Key, _Figure[T]]
 
 
 class Checks:
     """The last report of each tenant and project, and the last count of those that are large."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[Key, _Check] = OrderedDict()
-        self._counted: _Figures[MemoryCounts] = OrderedDict()
-        self._near: _Figures[int] = OrderedDict()
+        self._known = Recent[Key, _Check](_MOST)
+        self._counted: _Figures[MemoryCounts] = Recent(_MOST)
+        self._near: _Figures[int] = Recent(_MOST)
 
     async def counts(self, memory: Memory, key: Key) -> MemoryCounts:
         """Return the counts of the present; of a large memory those of the last look, while another one is made."""
@@ -88,10 +88,7 @@ class Checks:
             administrator: include the findings of `pgmem doctor`.
             anew: begin another report, unless one is being made.
         """
-        check = self._known.setdefault(key, _Check())
-        self._known.move_to_end(key)
-        while len(self._known) > _MOST:
-            self._known.popitem(last=False)
+        check = self._known[key] = self._known.get(key) or _Check()
         if check.task is None and (anew or (check.report is None and check.trouble is None)):
             check.task = asyncio.create_task(
                 self._make(check, lambda: _report(memory, key[2], administrator))
@@ -128,8 +125,6 @@ async def _last(figures: _Figures[T], key: Key, make: Callable[[], Awaitable[T]]
     kept = figures.get(key)
     if kept is None:
         kept = figures[key] = _Figure(await make(), time.monotonic())
-        while len(figures) > _MOST:
-            figures.popitem(last=False)
     elif kept.task is None and time.monotonic() - kept.made_at > lives_s:
         kept.task = asyncio.create_task(_again(figures, key, kept, make))
     return kept.value

@@ -91,9 +91,8 @@ async def test_a_token_that_expires_meanwhile_counts_until_then(
         assert (await save(agent, "expired"))[0] == 503
 
 
-def test_a_number_of_tokens_is_remembered_by_their_hashes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "REMEMBERED", 2)
-    confirmed = auth._Confirmed()
+def test_a_number_of_tokens_is_remembered_by_their_hashes() -> None:
+    confirmed = auth._Confirmed(2)
     found: Any = type("Found", (), {"expires_at": None})
     for secret in ("one", "two", "three"):
         confirmed.put(secret, found, AccessToken(token="id", client_id=secret, scopes=[]), monotonic())

@@ -60,6 +60,12 @@ def holder(token: AccessToken) -> MemoryScope:
     )
 
 
+def tenant(token: AccessToken) -> tuple[str, str]:
+    """Organisation and user of a token."""
+    claims = token.claims or {}
+    return str(claims["org_id"]), str(claims["user_id"])
+
+
 class App:
     """The memory behind the tools, and whether its database is open.
 

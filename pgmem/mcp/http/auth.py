@@ -8,7 +8,6 @@ database.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -20,9 +19,9 @@ from mcp.server.auth.settings import AuthSettings
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from pgmem.database.shares import REMEMBERED, Rates
+from pgmem.database.shares import REMEMBERED, Rates, Recent
 from pgmem.errors import DatabaseUnavailable, EmbeddedServerError, InvalidArgument
-from pgmem.mcp.http.app import App
+from pgmem.mcp.http.app import App, tenant
 from pgmem.mcp.http.exchange import Exchange
 from pgmem.mcp.http.fairness import Admission, Verified
 from pgmem.mcp.server import create_server
@@ -42,8 +41,8 @@ _PAGES_BYTES = 5_000_000
 class _Confirmed:
     """The tokens that the store confirmed of late, by their hash and with their tenant; their secrets are not kept."""
 
-    def __init__(self) -> None:
-        self._tokens: OrderedDict[bytes, tuple[float, AccessToken]] = OrderedDict()
+    def __init__(self, most: int = REMEMBERED) -> None:
+        self._tokens = Recent[bytes, tuple[float, AccessToken]](most)
 
     def __getitem__(self, secret: str) -> AccessToken | None:
         """Return the tenant of a token; None if it is not confirmed, or no longer."""
@@ -53,11 +52,7 @@ class _Confirmed:
     def put(self, secret: str, found: ApiToken, token: AccessToken, asked: float) -> None:
         """Remember a token that was confirmed by a question of that moment, until it expires at most."""
         expires = (found.expires_at - datetime.now(UTC)).total_seconds() if found.expires_at else _CONFIRMED_S
-        key = _hash(secret)
-        self._tokens[key] = asked + min(expires, _CONFIRMED_S), token
-        self._tokens.move_to_end(key)
-        if len(self._tokens) > REMEMBERED:
-            self._tokens.popitem(last=False)
+        self._tokens[_hash(secret)] = asked + min(expires, _CONFIRMED_S), token
 
     def forget(self, secret: str) -> None:
         """Forget a token that the store no longer confirms."""
@@ -73,7 +68,7 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
         asked, known = monotonic(), confirmed[secret]
         try:
             store = await app.store()
-            with nullcontext() if known is None else store.caller.database.asking(_tenant(known)):
+            with nullcontext() if known is None else store.caller.database.asking(tenant(known)):
                 found = await store.verify_token(secret)
         except (DatabaseUnavailable, EmbeddedServerError):
             if (known := confirmed[secret]) is not None:
@@ -94,11 +89,6 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
         return token
 
     return verify
-
-
-def _tenant(token: AccessToken) -> tuple[str, str]:
-    claims = token.claims or {}
-    return str(claims["org_id"]), str(claims["user_id"])
 
 
 def _hash(secret: str) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+from collections import Counter
 from collections.abc import Hashable
 from contextlib import suppress
 from typing import Any, ClassVar
@@ -179,9 +180,7 @@ class BoundedConnection(H11Protocol):
         size = self._buffered
         self._unread[self] = None
         self._reading = self.loop.call_later(_READ_S + size / _READ_BYTES, self._end)
-        owner = self._place[1] if self._place else None
-        mine = [each for each in self._unread if each._place and each._place[1] == owner]
-        _shed(mine, _UNREAD_BYTES)
+        _shed([each for each in self._unread if each._owner == self._owner], _UNREAD_BYTES)
         _shed(list(self._unread), _ALL_UNREAD_BYTES)
 
     def resume_writing(self) -> None:
@@ -207,6 +206,11 @@ class BoundedConnection(H11Protocol):
     @property
     def _address(self) -> str:
         return self.client[0] if self.client else ""
+
+    @property
+    def _owner(self) -> Hashable:
+        """The address or the tenant that it belongs to; None where it has ended."""
+        return self._place[1] if self._place else None
 
     @property
     def _is_claimed(self) -> bool:
@@ -264,11 +268,10 @@ class BoundedConnection(H11Protocol):
 def _shed(unread: list[BoundedConnection], most: int) -> None:
     """End the oldest connections of the owner that has most unread bytes, until all together are few enough."""
     while len(unread) > 1 and sum(each._buffered for each in unread) > most:
-        by_owner: dict[Hashable, int] = {}
+        by_owner: Counter[Hashable] = Counter()
         for each in unread:
-            owner = each._place[1] if each._place else None
-            by_owner[owner] = by_owner.get(owner, 0) + each._buffered
+            by_owner[each._owner] += each._buffered
         largest = max(by_owner, key=lambda owner: by_owner[owner])
-        oldest = next(each for each in unread if each._place and each._place[1] == largest)
+        oldest = next(each for each in unread if each._owner == largest)
         unread.remove(oldest)
         oldest._end()

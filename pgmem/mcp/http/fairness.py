@@ -11,8 +11,7 @@ import ipaddress
 import json
 import logging
 import math
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import sha256
@@ -25,10 +24,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pgmem.database.shares import REMEMBERED, Rates, Shares
+from pgmem.database.shares import Rates, Recent, Shares
 from pgmem.errors import Busy, PgmemError, summary
 from pgmem.mcp.http import changes
 from pgmem.mcp.http.app import holder, still_valid
+from pgmem.mcp.http.app import tenant as tenant_of
 from pgmem.mcp.http.connections import CLAIM
 from pgmem.mcp.http.exchange import PATH
 from pgmem.memory import Memory
@@ -98,7 +98,7 @@ class Admission:
         self._by_address = Rates.a_minute(unverified_per_minute)
         # Reading a request takes time that all tenants share, by its size: two of the largest at once, then one in 4 s.
         self._bytes = Rates(2 * most_bytes, most_bytes / 4)
-        self._known: OrderedDict[bytes, str] = OrderedDict()
+        self._known = Recent[bytes, str]()
         self._shares = Shares(_AT_ONCE, _QUEUE, _PATIENCE_S)
         self._checks = Shares(_CHECKS, _QUEUE, _PATIENCE_S)
 
@@ -168,7 +168,7 @@ class Admission:
                 return
             await self._app(scope, receive, answer)  # 401, or a page that needs no token
             return
-        self._remember(key, token.client_id)
+        self._known[key] = token.client_id
         if known is None and (wait := self._by_token.wait(token.client_id)) > 0:
             await answer.refuse(scope, receive, 429, _too_many(wait, by_token=True), wait)
             return
@@ -179,8 +179,7 @@ class Admission:
             message = f"{bytes(foreign.body).decode()}: set {setting} on the server to allow it."
             await answer.refuse(scope, receive, foreign.status_code, message)
             return
-        claims: Mapping[str, object] = token.claims or {}
-        tenant = (claims.get("org_id"), claims.get("user_id"))
+        tenant = tenant_of(token)
 
         async def is_valid() -> bool:
             return await self._verify(secret or "") is not None
@@ -280,12 +279,6 @@ class Admission:
             else:
                 await self._answered(token, body, scope, _replay(body, last, receive), answer)
         return body
-
-    def _remember(self, key: bytes, token: str) -> None:
-        self._known[key] = token
-        self._known.move_to_end(key)
-        if len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
 
 
 class _Answer:
