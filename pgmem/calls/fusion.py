@@ -225,12 +225,12 @@ def fuse(candidates: Sequence[Hit], links: Mapping[str, set[str]], config: Hybri
     Returns:
         The candidates with every part of their score, best first; equals by their best rank in an arm.
     """
-    vectors = _normalised({hit.node_id: hit.vector_raw for hit in candidates})
-    texts = _normalised({hit.node_id: hit.fulltext_raw for hit in candidates})
-    ranks = [
-        _ranks({hit.node_id: hit.vector_raw for hit in candidates}),
-        _ranks({hit.node_id: hit.fulltext_raw for hit in candidates}),
-    ]
+    arms = (
+        {hit.node_id: hit.vector_raw for hit in candidates if hit.vector_raw is not None},
+        {hit.node_id: hit.fulltext_raw for hit in candidates if hit.fulltext_raw is not None},
+    )
+    vectors, texts = map(_normalised, arms)
+    ranks = [*map(_ranks, arms)]
     by_rank = _normalised(
         {
             hit.node_id: sum(1 / (config.rrf_k + arm[hit.node_id]) for arm in ranks if hit.node_id in arm)
@@ -256,20 +256,16 @@ def fuse(candidates: Sequence[Hit], links: Mapping[str, set[str]], config: Hybri
     return sorted(ranked, key=lambda hit: (-hit.final_score, best[hit.node_id], hit.node_id))
 
 
-def _normalised(scores: Mapping[str, float | None]) -> dict[str, float]:
-    """Min-max over those that have a score: 0 to 1; equal ones, or a single one, are 1."""
-    given = {name: score for name, score in scores.items() if score is not None}
-    if not given:
-        return {}
-    low, high = min(given.values()), max(given.values())
-    return {name: (score - low) / (high - low) if high > low else 1.0 for name, score in given.items()}
+def _normalised(scores: Mapping[str, float]) -> dict[str, float]:
+    """Min-max: 0 to 1; equal ones, or a single one, are 1."""
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    return {name: (score - low) / (high - low) if high > low else 1.0 for name, score in scores.items()}
 
 
-def _ranks(scores: Mapping[str, float | None]) -> dict[str, int]:
+def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
     """Places from 1, best first; equals in the order in which they came."""
-    given = [(name, score) for name, score in scores.items() if score is not None]
-    ordered = sorted(given, key=lambda item: -item[1])
-    return {name: place for place, (name, _) in enumerate(ordered, start=1)}
+    ordered = sorted(scores, key=lambda name: -scores[name])
+    return {name: place for place, name in enumerate(ordered, start=1)}
 
 
 def _merge(near: Sequence[Mapping[str, Any]], matched: Sequence[Mapping[str, Any]]) -> list[Hit]:

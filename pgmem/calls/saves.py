@@ -201,18 +201,11 @@ async def _send(
             return await _queue(caller, save, _OUTDATED, "Restart this program; the save is sent then.")
         except CellSilent as error:
             # The front answers at once, and what is sent again waits as long.
-            log.log(
-                caller.logged.level("unsent"), "save %s could not be sent: %s", save.save_id, summary(error)
-            )
+            _log_unsent(caller, save, error)
             uncertain = True
             break
         except (DatabaseUnavailable, EmbeddedServerError) as error:
-            log.log(
-                caller.logged.level("unsent"),
-                "save %s could not be sent: %s",
-                save.save_id,
-                summary(error),
-            )
+            _log_unsent(caller, save, error)
             uncertain = uncertain or isinstance(error, OutcomeUnknown)
             why = _SHORT if isinstance(error, OutOfResources) else _QUEUED
             # A server that was away before this call is asked once, and not for long.
@@ -226,6 +219,10 @@ async def _send(
             log.warning("save %s could not be sent again: %s", save.save_id, summary(error))
             break
     return _unsent_global(save.save_id, uncertain) if is_global else await _queue(caller, save, why)
+
+
+def _log_unsent(caller: Caller, save: QueuedSave, error: Exception) -> None:
+    log.log(caller.logged.level("unsent"), "save %s could not be sent: %s", save.save_id, summary(error))
 
 
 def _may_be_saved(error: psycopg.Error) -> bool:

@@ -438,8 +438,7 @@ begin
     $proxy$
     $make$, front.columns_of(v_gives, 'v.%1$I'),
       case when v_void then '1 as r' when v_scalar then 'f as r' else 'f.*' end, v_name, v_taken));
-  v_body := case
-    when front.own_part(v_name, 'instead') is not null then front.own_part(v_name, 'instead')
+  v_body := coalesce(front.own_part(v_name, 'instead'), case
     when v_reach = 'front' then ''
     when v_void then format('perform %s;', v_call)
     when (p_verb ->> 'many')::boolean then format('return query select %s%s from %s f;',
@@ -450,7 +449,7 @@ begin
     else format('select %s into %s from %s f%s;', case when v_reach = 'sum' then
         (select string_agg(front.total_of(c.value, c.value ->> 'name' = any (v_least)), ', ' order by c.ordinality)
          from jsonb_array_elements(v_gives) with ordinality c)
-      else 'f.*' end, v_into, v_call, case when v_reach <> 'sum' then ' limit 1' end) end;
+      else 'f.*' end, v_into, v_call, case when v_reach <> 'sum' then ' limit 1' end) end);
   v_body := concat(front.own_part(v_name, 'before'), v_body, front.own_part(v_name, 'after'),
     case when v_into = 'v_row' and not v_void and not (p_verb ->> 'many')::boolean then ' return v_row;' end);
   perform front.make_function(format('pgmem.%I', v_name), p_verb ->> 'arguments', p_verb ->> 'result',
