@@ -20,6 +20,7 @@ from pgmem.data_folder import data_dir, running_dsn
 from pgmem.editor import payloads, texts
 from pgmem.editor.libpq import Connection, QueryFailed
 from pgmem.editor.state import Session, log
+from pgmem.editor.words import parsed
 from pgmem.programs import AGAIN
 
 _LIMIT_S = {"start": 20.0, "prompt": 3.0, "file": 3.0, "keep": 20.0}  # then the hook gives up
@@ -76,22 +77,13 @@ class Brought(NamedTuple):
 
 def read(arguments: Sequence[str]) -> Call | None:
     """Parse the arguments; None for those that need the full command line (help, wrong usage)."""
-    found: dict[str, Any] = {}
-    rest = iter(arguments)
-    for argument in rest:
-        name, equals, value = argument.partition("=")
-        if argument == "--start":
-            found["start"] = True
-        elif name in ("--client", "--dsn", "--data-dir"):
-            text = value if equals else next(rest, None)
-            if text is None:
-                return None
-            found[name[2:].replace("-", "_")] = text
-        elif argument.startswith("-") or "event" in found:
-            return None
-        else:
-            found["event"] = argument
-    return Call(**found)
+    found = parsed(
+        arguments, {"--client": "client", "--dsn": "dsn", "--data-dir": "data_dir"}, {"--start": "start"}
+    )
+    if found is None or len(found[0]) > 1:
+        return None
+    words, given = found
+    return Call(words[0] if words else None, **given)
 
 
 def main(call: Call) -> None:

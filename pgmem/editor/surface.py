@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from pgmem.data_folder import running_dsn
 from pgmem.editor.libpq import Connection
 from pgmem.editor.texts import fitting
+from pgmem.editor.words import parsed
 from pgmem.escaping import as_data, as_data_in_json
 
 _LIMIT = 800  # characters; more would displace the file that the agent is about to read
@@ -35,32 +36,19 @@ class Question(NamedTuple):
 
 def read(arguments: Sequence[str]) -> Question | None:
     """Parse the arguments; None for those that need the full command line (help, wrong usage, --env-file)."""
-    given: dict[str, Any] = {}
-    words: list[str] = []
-    names = {
-        "--project": "project",
-        "-p": "project",
-        "--limit": "limit",
-        "-n": "limit",
-        "--dsn": "dsn",
-        "--data-dir": "data_dir",
-    }
-    rest = iter(arguments)
-    for argument in rest:
-        name, equals, value = argument.partition("=") if argument.startswith("--") else (argument, "", "")
-        if name in names:
-            text = value if equals else next(rest, None)
-            if text is None:
-                return None
-            given[names[name]] = text
-        elif argument == "--json":
-            given["as_json"] = True
-        elif argument.startswith("-"):
-            return None
-        else:
-            words.append(argument)
-    if len(words) != 1:
+    found = parsed(
+        arguments,
+        {
+            **dict.fromkeys(("--project", "-p"), "project"),
+            **dict.fromkeys(("--limit", "-n"), "limit"),
+            "--dsn": "dsn",
+            "--data-dir": "data_dir",
+        },
+        {"--json": "as_json"},
+    )
+    if found is None or len(found[0]) != 1:
         return None
+    words, given = found
     if "limit" in given:
         if not given["limit"].isdecimal() or not 1 <= int(given["limit"]) <= 100:
             return None

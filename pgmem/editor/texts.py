@@ -22,6 +22,7 @@ __all__ = [
     "quoted",
     "result_line",
     "standing_line",
+    "whole",
 ]
 
 _CHARACTERS_A_TOKEN = 4
@@ -77,10 +78,17 @@ def item_line(item: Mapping[str, Any]) -> str:
 
 def standing_line(item: Mapping[str, Any]) -> str:
     """Return a standing instruction as a line that says that it is one."""
+    return f"- [Instruction, {str(item['created_at'])[:10]}] {_line(whole(item), 400)}"
+
+
+def whole(item: Mapping[str, Any]) -> str:
+    """Return what a memory says: its text, with its title before it if it begins otherwise."""
     title = str(item["title"])
-    text = str(item.get("content") or item.get("rationale") or item.get("fact") or title)
-    whole = text if text.startswith(title.rstrip("…")) else f"{title}: {text}"
-    return f"- [Instruction, {str(item['created_at'])[:10]}] {_line(whole, 400)}"
+    return _titled(title, str(item.get("content") or item.get("rationale") or item.get("fact") or title))
+
+
+def _titled(title: str, text: str) -> str:
+    return text if text.startswith(title.rstrip("…")) else f"{title}: {text}"
 
 
 def conflict_line(title: str, other: str) -> str:
@@ -118,7 +126,7 @@ def result_line(result: Mapping[str, Any]) -> str:
     title = str(result["title"])
     if passage.startswith(title):
         passage = passage[len(title) :].strip()
-    text = passage if passage.startswith(title.rstrip("…")) else f"{title}: {passage}" if passage else title
+    text = _titled(title, passage) if passage else title
     mark = f" {SOURCES[result['sources']]}" if result.get("sources") else ""
     old = ", outdated" if result.get("outdated_by") else ""
     return f"- [{result['label']}{mark}{old}, {str(result.get('created_at') or '')[:10]}] {_line(text, 800)}"

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from pgmem import plain_files
+from pgmem.editor import texts
 from pgmem.errors import InvalidArgument
 from pgmem.escaping import as_data
 from pgmem.memory import Memory
@@ -96,10 +97,7 @@ def render(
 
 def line_text(item: Mapping[str, Any]) -> str:
     """Return a memory as the text of a line."""
-    title = str(item["title"])
-    text = str(item.get("content") or item.get("rationale") or item.get("fact") or title)
-    whole = text if text.startswith(title.rstrip("…")) else f"{title}: {text}"
-    return _one_line(whole, _LINE_CHARS)
+    return _one_line(texts.whole(item), _LINE_CHARS)
 
 
 def put(contents: bytes, lines: list[str] | None) -> bytes:
