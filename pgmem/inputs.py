@@ -24,8 +24,8 @@ MemoryScopeName = Literal["global", "project", "focus"]
 class RelatedEntity(TypedDict, total=False):
     """An entity that is related to the saved one, by id or name."""
 
-    entity_id: str
     entity_name: str
+    entity_id: str
     relationship_type: str
 
 

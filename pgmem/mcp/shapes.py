@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
+from pgmem import inputs
 from pgmem._verbs import KINDS
 
 _OPEN = ConfigDict(extra="allow")
@@ -44,12 +45,8 @@ class Labelled(TypedDict):
 
 
 @with_config(_OPEN)
-class RelatedEntity(TypedDict, total=False):
+class RelatedEntity(inputs.RelatedEntity, total=False):
     """An entity by id or name, and how it is related."""
-
-    entity_name: str
-    entity_id: str
-    relationship_type: str
 
 
 @with_config(_OPEN)
@@ -83,12 +80,8 @@ class Filters(TypedDict, total=False):
 
 
 @with_config(_OPEN)
-class Evidence(TypedDict, total=False):
+class Evidence(inputs.CardEvidence, total=False):
     """What a card rests on."""
-
-    kind: str
-    ref: str
-    digest: str
 
 
 @with_config(_OPEN)
