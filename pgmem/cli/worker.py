@@ -5,8 +5,7 @@ from __future__ import annotations
 import getpass
 import logging
 import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,8 +13,9 @@ import anyio
 import typer
 
 from pgmem.cli.options import Store, exit_on_error, store_command
-from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summary
+from pgmem.errors import DatabaseUnavailable, summary
 from pgmem.telemetry import logs, tracing
+from pgmem.worker.maintenance import tried
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -75,31 +75,15 @@ async def _round(
     """Run one round of maintenance, and of extraction if a model is set; count what each did."""
     done = await memory.maintain(stop)
     if (folder := memory.caller.database.settings.vault_path) is not None:
-        with _tried("the vault failed, will retry"):
+        with tried("the vault failed, will retry"):
             done |= await _notes(memory, folder)
     if (other := memory.caller.database.settings.sync_with) is not None:
-        with _tried("the other store is tried again in the next round", DatabaseUnavailable):
+        with tried("the other store is tried again in the next round", DatabaseUnavailable):
             done |= await _other_store(memory, other.get_secret_value())
     if extractor is not None:
-        with _tried("no turn is extracted"):
+        with tried("no turn is extracted"):
             done |= await _extracted(memory, extractor, stop)
     return done
-
-
-@contextmanager
-def _tried(failed: str, *besides: type[PgmemError]) -> Iterator[None]:
-    """Log that a part of a round failed, and let the next round try it again; what stops all of it is raised.
-
-    Args:
-        failed: what is logged.
-        besides: errors that stop a round, but not when this part has them.
-    """
-    try:
-        yield
-    except PgmemError as error:
-        if isinstance(error, DatabaseUnavailable | SchemaOutdated) and not isinstance(error, besides):
-            raise
-        log.warning("%s: %s", failed, summary(error))
 
 
 async def _extracted(memory: Memory, extractor: Extractor, stop: Callable[[], bool]) -> dict[str, int]:

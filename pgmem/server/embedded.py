@@ -268,9 +268,7 @@ class EmbeddedServer:
             marker.write_text(
                 "This directory belongs to pgmem: a PostgreSQL and what pgmem keeps.\n", "utf-8"
             )
-            if os.geteuid() == 0:
-                owner = self._data_dir.stat()
-                os.chown(marker, owner.st_uid, owner.st_gid, follow_symlinks=False)
+            self._share(marker)
         if stat.S_IMODE(mode) != 0o700:
             self._data_dir.chmod(0o700)
 
@@ -290,10 +288,14 @@ class EmbeddedServer:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
             return os.open(path, os.O_RDWR | os.O_NOFOLLOW)
-        if os.geteuid() == 0:  # the owner of the directory must be able to open it too
-            owner = self._data_dir.stat()
-            os.fchown(lock, owner.st_uid, owner.st_gid)
+        self._share(path)
         return lock
+
+    def _share(self, path: Path) -> None:
+        """Give a file that root has made to the owner of the directory, who must be able to open it too."""
+        if os.geteuid() == 0:
+            owner = self._data_dir.stat()
+            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
@@ -492,9 +494,7 @@ class EmbeddedServer:
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w"
         ) as file:
             file.write(text)
-        if os.geteuid() == 0:
-            owner = self._data_dir.stat()
-            os.chown(path, owner.st_uid, owner.st_gid, follow_symlinks=False)
+        self._share(path)
         return path
 
     def _make_socket_dir(self) -> Path:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -58,24 +59,32 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
     for name, step in steps.items():
         if stop is not None and stop():
             return done
-        try:
+        with tried(f"{name} failed, will retry"):
             done[name] = await step()
-        except (DatabaseUnavailable, SchemaOutdated):
-            raise
-        except (PgmemError, psycopg.Error) as error:
-            log.warning("%s failed, will retry: %s", name, summary(error))
-    try:
+    with tried("sweeping failed, will retry"):
         left = 1
         while left and not (stop is not None and stop()):
             swept = await memory.sweep()
             done["pruned"] += swept.saves_pruned + swept.turns_expired
             done["archived"] += swept.archived
             left = swept.remaining if swept.saves_pruned + swept.turns_expired + swept.archived else 0
-    except (DatabaseUnavailable, SchemaOutdated):
-        raise
-    except (PgmemError, psycopg.Error) as error:
-        log.warning("sweeping failed, will retry: %s", summary(error))
     return done
+
+
+@contextmanager
+def tried(failed: str, *besides: type[PgmemError]) -> Iterator[None]:
+    """Log that a step of a round failed, which the next round tries again; what stops the whole round is raised.
+
+    Args:
+        failed: what is logged.
+        besides: errors that stop a round, but not where this step has them.
+    """
+    try:
+        yield
+    except (PgmemError, psycopg.Error) as error:
+        if isinstance(error, DatabaseUnavailable | SchemaOutdated) and not isinstance(error, besides):
+            raise
+        log.warning("%s: %s", failed, summary(error))
 
 
 async def _reorder(memory: Verbs, stop: Callable[[], bool] | None) -> int:
