@@ -34,6 +34,9 @@ COMMON = ("release", "digest", "settings", "labels", "relations", "models", "glo
 LOGINS = ("pgmem_front_agent", "pgmem_front_reviewer", "pgmem_front_owner")
 """The logins of a front at its cells (`pgmem.make_front_logins`)."""
 
+RESIDENTS: LiteralString = "select org_id from pgmem.residents() where away is null"
+"""The organisations that have rows in a cell, and users without one."""
+
 _CONNECT_S = 5
 _STANDBY_S = 60.0
 """So long a change of the map waits for the standbys of the front."""
@@ -59,6 +62,14 @@ class Cell:
     dsn: str
     admin_dsn: str
     takes_new: bool
+
+    def connect(self) -> Connection:
+        """Connect to it as its owner.
+
+        Raises:
+            DatabaseUnavailable: it does not answer.
+        """
+        return connect(self.admin_dsn, f"Cell {self.number}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +202,7 @@ class Directory:
     @staticmethod
     def _state(cell: Cell) -> State:
         try:
-            with connect(cell.admin_dsn, f"Cell {cell.number}") as there:
+            with cell.connect() as there:
                 row = one(there, _STATE)
         except (DatabaseUnavailable, psycopg.Error) as error:
             return State(cell.number, cell.name, up=False, trouble=first_line(error))
@@ -233,7 +244,7 @@ class Directory:
             if any(cell.number == found["cell"] for cell in known):
                 raise InvalidArgument(f"There is a cell {found['cell']} already.")
             for cell in known[:1]:
-                with connect(cell.admin_dsn, f"Cell {cell.number}") as other:
+                with cell.connect() as other:
                     if wrong := differences(profile(other), found, COMMON[:-1]):
                         raise InvalidArgument(
                             f"The store differs from cell {cell.number} in {'; '.join(wrong)}."
@@ -243,7 +254,7 @@ class Directory:
             if password is not None:
                 _set_password(there, password)
             for cell in known[:1]:
-                with connect(cell.admin_dsn, f"Cell {cell.number}") as other:
+                with cell.connect() as other:
                     secret = one(other, "select secret from pgmem.store_secret")["secret"]
                 there.execute("select pgmem.take_secret(%s)", (secret,))
         number = int(found["cell"])
@@ -268,10 +279,10 @@ class Directory:
 
     def _new_residents(self, there: Connection, known: list[Cell]) -> list[str]:
         """The organisations of a store that is added; an error if one of them is in another cell."""
-        found = [row["org_id"] for row in there.execute(_RESIDENTS)]
+        found = [row["org_id"] for row in there.execute(RESIDENTS)]
         for cell in known if found else ():
-            with connect(cell.admin_dsn, f"Cell {cell.number}") as other:
-                both = other.execute(f"{_RESIDENTS} and org_id = any (%s)", (found,)).fetchall()
+            with cell.connect() as other:
+                both = other.execute(f"{RESIDENTS} and org_id = any (%s)", (found,)).fetchall()
             if both:
                 names = ", ".join(row["org_id"] for row in both[:5])
                 raise InvalidArgument(
@@ -338,8 +349,8 @@ class Directory:
         for cell in cells:
             if cell.number not in donors:
                 continue
-            with connect(cell.admin_dsn, f"Cell {cell.number}") as there:
-                names = [row["org_id"] for row in there.execute(_RESIDENTS)]
+            with cell.connect() as there:
+                names = [row["org_id"] for row in there.execute(RESIDENTS)]
             self._place_at(cell.number, names)
 
     def take_new(self, cell: Cell, *, takes: bool) -> None:
@@ -402,7 +413,7 @@ class Directory:
         cells = self.cells()
         states = {}
         for cell in cells:
-            with connect(cell.admin_dsn, f"Cell {cell.number}") as there:
+            with cell.connect() as there:
                 found = profile(there)
                 states[cell.number] = (found["release"], found["digest"])
         if len(set(states.values())) > 1:
@@ -412,7 +423,7 @@ class Directory:
             return self._make(cells[0].number) if cells else 0
 
     def _make(self, number: int) -> int:
-        with connect(self.cell(number).admin_dsn, f"Cell {number}") as there:
+        with self.cell(number).connect() as there:
             signatures = one(there, "select pgmem.signatures() as made")["made"]
         made = one(self.connection, "select front.make(%s) as verbs", (json.dumps(signatures),))
         return int(made["verbs"])
@@ -445,8 +456,6 @@ def _set_password(cell: Connection, password: str) -> None:
         kept = cell.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
         cell.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(login), sql.Literal(kept)))
 
-
-_RESIDENTS: LiteralString = "select org_id from pgmem.residents() where away is null"
 
 _STATE: LiteralString = """
 select v.release, (select count(*) from pgmem.residents() r where r.away is null) as organisations,

@@ -19,12 +19,22 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import sql
 
-from pgmem.cells.directory import Cell, Connection, Directory, Progress, connect, differences, one, profile
+from pgmem.cells.directory import (
+    RESIDENTS,
+    Cell,
+    Connection,
+    Directory,
+    Progress,
+    connect,
+    differences,
+    one,
+    profile,
+)
 from pgmem.errors import Busy, InvalidArgument, PgmemError
 
 __all__ = ["Moved", "drain", "move", "place", "publish", "undo"]
@@ -106,7 +116,7 @@ def place(directory: Directory, org_id: str, to: Cell) -> Moved:
     """
     home = directory.where(org_id)
     for state in directory.cells():
-        with connect(state.admin_dsn, f"Cell {state.number}") as there:
+        with state.connect() as there:
             if one(there, _HELD, (org_id,))["held"]:
                 raise InvalidArgument(f"{org_id} has memories in cell {state.number}: use pgmem cells move.")
     # As a move of nothing, so that a first save at the same moment is moved and not left behind.
@@ -124,7 +134,7 @@ def _stays(directory: Directory, org_id: str, cell: Cell) -> Moved:
     return Moved(org_id, cell.number, cell.number, "done")
 
 
-_HELD = "select exists (select from pgmem.residents() r where r.org_id = %s and r.away is null) as held"
+_HELD: LiteralString = f"select exists ({RESIDENTS} and org_id = %s) as held"
 
 
 def drain(directory: Directory, cell: Cell, progress: Progress) -> Iterator[Moved]:
@@ -138,8 +148,8 @@ def drain(directory: Directory, cell: Cell, progress: Progress) -> Iterator[Move
         if found["from_cell"] == cell.number:
             yield move(directory, found["org_id"], directory.cell(found["to_cell"]), progress)
     while True:
-        with connect(cell.admin_dsn, f"Cell {cell.number}") as there:
-            held = there.execute("select org_id from pgmem.residents() where away is null").fetchall()
+        with cell.connect() as there:
+            held = there.execute(RESIDENTS).fetchall()
         left = [row["org_id"] for row in held if not row["org_id"].startswith("\x1f")]
         if not left:
             break
@@ -161,10 +171,7 @@ def publish(directory: Directory, home: Cell, progress: Progress) -> dict[int, i
     for cell in directory.cells():
         if cell.number == home.number:
             continue
-        with (
-            connect(home.admin_dsn, f"Cell {home.number}") as ours,
-            connect(cell.admin_dsn, f"Cell {cell.number}") as theirs,
-        ):
+        with home.connect() as ours, cell.connect() as theirs:
             _require_alike(ours, theirs, home, cell)
             done[cell.number] = 0
             for _ in range(_PASSES):
@@ -203,10 +210,7 @@ def _begin(directory: Directory, org_id: str, to: Cell) -> dict[str, Any]:
     if home.cell == to.number:
         raise InvalidArgument(f"{org_id} is in cell {to.number} already.")
     here = directory.cell(home.cell)
-    with (
-        connect(here.admin_dsn, f"Cell {here.number}") as ours,
-        connect(to.admin_dsn, f"Cell {to.number}") as theirs,
-    ):
+    with here.connect() as ours, to.connect() as theirs:
         _require_alike(ours, theirs, here, to)
     with directory.connection.transaction():
         row = one(
@@ -242,8 +246,8 @@ class _Move:
         self.rows, self.frozen_at, self.paused = 0, None, None  # type: int, float | None, float | None
 
     def __enter__(self) -> _Move:
-        self.source = connect(self.here.admin_dsn, f"Cell {self.here.number}")
-        self.target = connect(self.there.admin_dsn, f"Cell {self.there.number}")
+        self.source = self.here.connect()
+        self.target = self.there.connect()
         return self
 
     def __exit__(self, *error: object) -> None:
