@@ -17,7 +17,6 @@ from pgmem.errors import DatabaseUnavailable, described
 from pgmem.models import ContextBundle, SearchMode, SearchResult, SearchResults
 
 _NAMES_HOLD_S = 30.0
-_MOST_PROJECTS = 1_000
 
 
 async def retrieve_context(caller: Caller, params: dict[str, Any]) -> ContextBundle:
@@ -96,8 +95,6 @@ async def _without_names(caller: Caller, query: str, project_id: str) -> str:
         pattern = (
             re.compile(rf"\b(?:{'|'.join(map(re.escape, names))})(?:'s)?\b", re.IGNORECASE) if names else None
         )
-        if len(known) >= _MOST_PROJECTS:
-            known.clear()
         known[key] = (monotonic() + _NAMES_HOLD_S, pattern)
     rest = pattern.sub("", query) if pattern is not None else query
     return rest if re.search(r"\w", rest) else query

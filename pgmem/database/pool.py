@@ -24,7 +24,7 @@ from pgmem.database.call import Request
 from pgmem.database.connection import Connection, connecting, losing
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import Identity, opening
-from pgmem.database.shares import Shares
+from pgmem.database.shares import Recent, Shares
 from pgmem.database.silent import NO_CELL, Silent
 from pgmem.errors import (
     Busy,
@@ -49,6 +49,7 @@ _PROBE_S = 0.5  # for a primary that was found away, at each call until it answe
 _SILENCE_S = 1.0  # that a front needs at most, itself, to answer a check
 _FULL = re.compile("too many (?:clients|connections)|connection slots|no more connections")
 """The messages of a server or pooler that accepts no further connection; libpq gives no SQLSTATE."""
+_PROJECTS = 1_000  # whose names are known
 _RECOVERY_S = 4.0  # to start an embedded server that died; after that the call fails
 
 
@@ -78,7 +79,7 @@ class Pools:
         self.silent = Silent()
         self._recovery = anyio.Lock()
         self._recovered_at = 0.0
-        self.names: dict[tuple[str, str, str], tuple[float, re.Pattern[str] | None]] = {}
+        self.names = Recent[tuple[str, str, str], tuple[float, re.Pattern[str] | None]](_PROJECTS)
         self._away = False
         self.short_since: float | None = None
 
