@@ -35,8 +35,7 @@ async def run(
     corpora: dict[str, dict[str, list[str]]] = {}
     if talks is not None:
         corpora["LoCoMo turns"] = {
-            talk.project: [turn.text for _, turns in talk.sessions for turn in turns]
-            for talk in locomo.read(talks)[0]
+            talk.project: [turn.text for turn in talk.turns] for talk in locomo.read(talks)[0]
         }
     if file is not None:
         corpora[file.name] = {"texts": texts.read(file, count)}

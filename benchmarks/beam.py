@@ -9,44 +9,18 @@ a folder with one folder a chat, each with chat.json and probing_questions/probi
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import pstdev
 from typing import Any
-from uuid import UUID
 
 from benchmarks.databases import Progress
 from benchmarks.metrics import mean_of, score
-from benchmarks.talks import each, percentages, say, settle
+from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
 from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
-_DEPTH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question, its kind, and the messages that hold the answer."""
-
-    text: str
-    kind: str
-    evidence: frozenset[str]
-
-
-@dataclass(slots=True)
-class Chat:
-    """One chat, and where its messages went in the store."""
-
-    name: str
-    batches: list[list[tuple[str, datetime, str, str]]]
-    questions: list[Question]
-    kept: dict[UUID, str] = field(default_factory=dict)
-
-    @property
-    def project(self) -> str:
-        """The project that holds it."""
-        return f"beam-{self.name}"
+Chat = Talk[Question]
 
 
 def read(folder: Path) -> list[Chat]:
@@ -67,14 +41,15 @@ def read(folder: Path) -> list[Chat]:
 
 
 def _chat(place: Path) -> Chat:
-    when, batches = datetime(2024, 1, 1, tzinfo=UTC), []
-    for batch in json.loads((place / "chat.json").read_text(encoding="utf-8")):
+    when, sessions = datetime(2024, 1, 1, tzinfo=UTC), []
+    batches = json.loads((place / "chat.json").read_text(encoding="utf-8"))
+    for number, batch in enumerate(batches, start=1):
         messages = []
         for message in (message for turn in batch["turns"] for message in turn):
             when = _date(message.get("time_anchor")) or when
-            messages.append((str(message["id"]), when, message["role"], message["content"]))
-        batches.append(messages)
-    known = {key for messages in batches for key, *_ in messages}
+            messages.append(Turn(str(message["id"]), message["role"], message["content"], when))
+        sessions.append((f"Conversation {number}", messages))
+    known = {message.key for _, messages in sessions for message in messages}
     asked = json.loads((place / "probing_questions" / "probing_questions.json").read_text(encoding="utf-8"))
     questions = [
         Question(entry["question"], kind, evidence)
@@ -82,7 +57,7 @@ def _chat(place: Path) -> Chat:
         for entry in entries
         if kind != "abstention" and (evidence := _ids(entry.get("source_chat_ids")) & known)
     ]
-    return Chat(place.name, batches, questions)
+    return Chat(f"beam-{place.name}", sessions, questions)
 
 
 def _ids(given: object) -> frozenset[str]:
@@ -101,26 +76,17 @@ def _date(text: str | None) -> datetime | None:
         return None
 
 
-async def keep(memory: Memory, chat: Chat) -> None:
-    """Write a chat: its batches as Sessions, its messages as notes of their role, in order."""
-    for place, messages in enumerate(chat.batches, start=1):
-        saved = await memory.save_session(f"Conversation {place}", chat.project)
-        for key, when, role, content in messages:
-            chat.kept[await say(memory, chat.project, saved, role, content, when)] = key
-
-
 async def ask(memory: Memory, chat: Chat, **options: Any) -> list[dict[str, Any]]:
     """The scores of every question of a chat, by message."""
     scored = []
     for question in chat.questions:
-        found = await memory.search_memory(question.text, _DEPTH, chat.project, labels=["Context"], **options)
-        ranked = [chat.kept[result.id] for result in found.results if result.id in chat.kept]
+        found = await search(memory, chat, question, **options)
         scored.append(
             {
-                "chat": chat.name,
+                "chat": chat.project,
                 "kind": question.kind,
-                "message": score(ranked, set(question.evidence)),
-                "budget": budgeted(found.results, chat.kept, set(question.evidence)),
+                "message": score(chat.keys(found), set(question.evidence)),
+                "budget": budgeted(found, chat.saved, set(question.evidence)),
             }
         )
     return scored
@@ -141,18 +107,18 @@ async def run(memory: Memory, folder: Path, *, progress: Progress | None = None)
         ValueError: the folder is in another layout.
     """
     chats = read(folder)
-    await each(memory, chats, keep, progress, "writing chats")
+    await each(memory, chats, save, progress, "writing chats")
     await settle(memory)
     scored = [row for rows in await each(memory, chats, ask, progress, "questions") for row in rows]
     kinds = sorted({row["kind"] for row in scored})
     return {
         "bench": "beam",
         "provider": memory.embedding_model,
-        "messages": sum(len(chat.kept) for chat in chats),
+        "messages": sum(len(chat.saved) for chat in chats),
         "questions": len(scored),
         "all": mean_of(row["message"] for row in scored),
         "by_kind": {kind: mean_of(row["message"] for row in scored if row["kind"] == kind) for kind in kinds},
-        "leave_one_out": _spread(scored, [chat.name for chat in chats]),
+        "leave_one_out": _spread(scored, [chat.project for chat in chats]),
         "abstention": await abstention(memory, chats),
         "budget": percentages(row["budget"] for row in scored),
     }

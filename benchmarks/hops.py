@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 from benchmarks import beam, locomo
 from benchmarks.databases import Progress
 from benchmarks.metrics import mean_of, score
-from benchmarks.talks import each, settle
+from benchmarks.talks import Question, Talk, each, save, search, settle
 from pgmem.memory import Memory
 
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
@@ -129,15 +129,12 @@ async def run(
         ValueError: the file or the folder is in another layout.
     """
     spoken, written = locomo.read(talks)[0], beam.read(chats)
-    await each(memory, spoken, locomo.save, progress, "writing conversations")
-    await each(memory, written, beam.keep, progress, "writing chats")
+    await each(memory, spoken, save, progress, "writing conversations")
+    await each(memory, written, save, progress, "writing chats")
     await settle(memory)
-    asked = [
-        one for found in await each(memory, spoken, _ask_talk, progress, "questions, LoCoMo") for one in found
-    ]
-    asked += [
-        one for found in await each(memory, written, _ask_chat, progress, "questions, BEAM") for one in found
-    ]
+    asked: list[Asked] = []
+    for talks_of, what in ((spoken, "questions, LoCoMo"), (written, "questions, BEAM")):
+        asked += chain.from_iterable(await each(memory, talks_of, _ask, progress, what))
     corpora = list(dict.fromkeys(one.corpus for one in asked))
     return {
         "bench": "hops",
@@ -157,39 +154,23 @@ async def run(
     }
 
 
-async def _ask_talk(memory: Memory, talk: locomo.Conversation) -> list[Asked]:
-    half = "LoCoMo, odd" if talk.number % 2 else "LoCoMo, even"
-    placed = _placed([(turn.key, turn.text) for turn in turns] for _, turns in talk.sessions)
-    return await _ask(memory, half, talk.project, talk.questions, talk.saved, placed)
-
-
-async def _ask_chat(memory: Memory, chat: beam.Chat) -> list[Asked]:
-    placed = _placed([(key, text) for key, _, _, text in batch] for batch in chat.batches)
-    return await _ask(memory, "BEAM", chat.project, chat.questions, chat.kept, placed)
-
-
-def _placed(sessions: Iterable[Iterable[tuple[str, str]]]) -> dict[str, tuple[str, int, str]]:
-    """The session of each message, its place in it and its text, by its key."""
-    return {
-        key: (str(number), place, text)
-        for number, session in enumerate(sessions)
-        for place, (key, text) in enumerate(session)
+async def _ask(memory: Memory, talk: Talk[Question]) -> list[Asked]:
+    corpus = "BEAM"
+    if isinstance(talk, locomo.Conversation):
+        corpus = "LoCoMo, odd" if talk.number % 2 else "LoCoMo, even"
+    # The session of each turn, its place in it and its text.
+    placed = {
+        turn.key: (str(number), place, turn.text)
+        for number, (_, turns) in enumerate(talk.sessions)
+        for place, turn in enumerate(turns)
     }
-
-
-async def _ask(
-    memory: Memory,
-    corpus: str,
-    project: str,
-    questions: Sequence[locomo.Question | beam.Question],
-    kept: dict[UUID, str],
-    placed: dict[str, tuple[str, int, str]],
-) -> list[Asked]:
     asked = []
-    for question in questions:
-        answer = await memory.search_memory(question.text, 100, project, labels=["Context"])
+    for question in talk.questions:
+        results = await search(memory, talk, question)
         found = [
-            Found(kept[one.id], *placed[kept[one.id]], one.score) for one in answer.results if one.id in kept
+            Found(key, *placed[key], one.score)
+            for one in results
+            if (key := talk.saved.get(one.id)) is not None
         ]
-        asked.append(Asked(corpus, question.text, frozenset(question.evidence), found))
+        asked.append(Asked(corpus, question.text, question.evidence, found))
     return asked

@@ -11,19 +11,18 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import anyio
 
 from benchmarks.databases import Progress
 from benchmarks.metrics import mean_of, score
-from benchmarks.talks import each, percentages, say, settle
+from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
 from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
@@ -42,40 +41,13 @@ SIGNALS = (
     "graph",
 )
 _EVIDENCE = re.compile(r"D:?(\d+):(\d+)")
-_DEPTH = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """One utterance: its id in the data, the speaker, the text with the caption of a shared picture."""
-
-    key: str
-    speaker: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A question, its category, and the ids of the turns that are its evidence."""
-
-    text: str
-    category: int
-    evidence: frozenset[str]
 
 
 @dataclass(slots=True)
-class Conversation:
-    """One conversation of the data; `saved` maps ids of memories to ids of turns."""
+class Conversation(Talk[Question]):
+    """One conversation of the data, with its place there."""
 
-    number: int
-    sessions: list[tuple[datetime, list[Turn]]]
-    questions: list[Question]
-    saved: dict[UUID, str] = field(default_factory=dict)
-
-    @property
-    def project(self) -> str:
-        """The project that holds it."""
-        return f"locomo-{self.number}"
+    number: int = 0
 
 
 def read(file: Path) -> tuple[list[Conversation], bool]:
@@ -99,33 +71,24 @@ def _conversation(number: int, entry: dict[str, Any]) -> Conversation:
         (k for k in talk if re.fullmatch(r"session_\d+", k)), key=lambda k: int(k.removeprefix("session_"))
     )
     sessions = []
-    for name in names:
+    for place, name in enumerate(names, start=1):
         when = datetime.strptime(talk[f"{name}_date_time"], "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
-        sessions.append((when, [_turn(turn) for turn in talk[name]]))
+        turns = [_turn(turn, when) for turn in talk[name]]
+        sessions.append((f"Conversation {place}, {when:%d %B %Y}", turns))
     known = {turn.key for _, turns in sessions for turn in turns}
     questions = []
     for question in entry["qa"]:
         ids = {f"D{a}:{b}" for item in question.get("evidence", []) for a, b in _EVIDENCE.findall(item)}
         ids = {re.sub(r"D0*(\d+):0*(\d+)", r"D\1:\2", key) for key in ids} & known
         if ids:
-            questions.append(Question(question["question"], question["category"], frozenset(ids)))
-    return Conversation(number, sessions, questions)
+            kind = CATEGORIES.get(question["category"], str(question["category"]))
+            questions.append(Question(question["question"], kind, frozenset(ids)))
+    return Conversation(f"locomo-{number}", sessions, questions, number=number)
 
 
-def _turn(turn: dict[str, Any]) -> Turn:
+def _turn(turn: dict[str, Any], when: datetime) -> Turn:
     shares = f" [shares {turn['blip_caption']}]" if turn.get("blip_caption") else ""
-    return Turn(turn["dia_id"], turn["speaker"], f"{turn['speaker']}: {turn['text']}{shares}")
-
-
-async def save(memory: Memory, talk: Conversation, on_turn: Callable[[], None] | None = None) -> None:
-    """Save a conversation in order: sessions as Sessions, turns as contexts with the speaker as agent."""
-    for place, (when, turns) in enumerate(talk.sessions, start=1):
-        session = await memory.save_session(f"Conversation {place}, {when:%d %B %Y}", talk.project)
-        for turn in turns:
-            note = await say(memory, talk.project, session, turn.speaker, turn.text, when)
-            talk.saved[note] = turn.key
-            if on_turn is not None:
-                on_turn()
+    return Turn(turn["dia_id"], turn["speaker"], f"{turn['speaker']}: {turn['text']}{shares}", when)
 
 
 async def ask(
@@ -134,17 +97,15 @@ async def ask(
     """The scores of every question of a conversation, by turn and by session (a session ranks by its best turn)."""
     scored = []
     for question in talk.questions:
-        found = await memory.search_memory(
-            question.text, _DEPTH, talk.project, labels=["Context"], without=without, **options
-        )
-        turns = [talk.saved[result.id] for result in found.results if result.id in talk.saved]
+        found = await search(memory, talk, question, without=without, **options)
+        turns = talk.keys(found)
         sessions = list(dict.fromkeys(key.partition(":")[0] for key in turns))
         scored.append(
             {
                 "conversation": talk.number,
-                "category": question.category,
+                "category": question.kind,
                 "turn": score(turns, set(question.evidence)),
-                "budget": budgeted(found.results, talk.saved, set(question.evidence)),
+                "budget": budgeted(found, talk.saved, set(question.evidence)),
                 "session": score(sessions, {key.partition(":")[0] for key in question.evidence}),
             }
         )
@@ -155,10 +116,10 @@ def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
     """Means over all questions, over those without category 5, and by category."""
     return {
         **mean_of(row[unit] for row in scored),
-        "without_adversarial": mean_of(row[unit] for row in scored if row["category"] != 5),
+        "without_adversarial": mean_of(row[unit] for row in scored if row["category"] != "adversarial"),
         "by_category": {
-            name: mean_of(row[unit] for row in scored if row["category"] == number)
-            for number, name in CATEGORIES.items()
+            name: mean_of(row[unit] for row in scored if row["category"] == name)
+            for name in CATEGORIES.values()
         },
     }
 
@@ -217,7 +178,7 @@ async def run(
 
 async def _save_all(memory: Memory, talks: list[Conversation], progress: Progress | None) -> int:
     """Save the conversations concurrently; the number of turns."""
-    total = sum(len(turns) for talk in talks for _, turns in talk.sessions)
+    total = sum(1 for talk in talks for _ in talk.turns)
     done = 0
 
     def count() -> None:

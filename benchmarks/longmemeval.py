@@ -11,16 +11,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from typing import Any
-from uuid import UUID
 
 from benchmarks.databases import Progress
 from benchmarks.metrics import score as scores_of
-from benchmarks.talks import each, percentages, say, settle
+from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
 from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
@@ -29,24 +28,17 @@ _DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A question, its type and its evidence: ids of sessions, and turns as session:place."""
+class Asked(Question):
+    """A question with its id in the data, and the ids of the sessions that are its evidence.
+
+    A turn is session:place.
+    """
 
     key: str
-    kind: str
-    text: str
     sessions: frozenset[str]
-    turns: frozenset[str]
 
 
-@dataclass(slots=True)
-class Haystack:
-    """The sessions that one or more questions are about; `saved` maps ids of memories to turns."""
-
-    project: str
-    sessions: list[tuple[str, datetime, list[tuple[str, str]]]]
-    questions: list[Question]
-    saved: dict[UUID, str] = field(default_factory=dict)
+Haystack = Talk[Asked]
 
 
 def read(file: Path) -> tuple[list[Haystack], int]:
@@ -72,10 +64,15 @@ def _haystack(number: int, entry: dict[str, Any]) -> Haystack:
     ids, dates, talks = entry["haystack_session_ids"], entry["haystack_dates"], entry["haystack_sessions"]
     if not len(ids) == len(dates) == len(talks):
         raise TypeError("haystack_session_ids, haystack_dates and haystack_sessions differ in length")
-    sessions = [
-        (str(key), _date(date), [(turn["role"], turn["content"]) for turn in talk])
-        for key, date, talk in zip(ids, dates, talks, strict=True)
-    ]
+    sessions = []
+    for session, date, talk in zip(ids, dates, talks, strict=True):
+        when = _date(date)
+        turns = [
+            Turn(f"{session}:{place}", turn["role"], turn["content"], when)
+            for place, turn in enumerate(talk)
+            if turn["content"].strip()
+        ]
+        sessions.append((f"Conversation {session}, {when:%d %B %Y}", turns))
     marked = {
         f"{key}:{place}"
         for key, talk in zip(ids, talks, strict=True)
@@ -91,8 +88,8 @@ def _haystack(number: int, entry: dict[str, Any]) -> Haystack:
         held = frozenset(str(answer) for answer in answers) & frozenset(map(str, ids))
         if key.endswith("_abs") or not held:
             continue
-        turns = frozenset(turn for turn in marked if turn.rpartition(":")[0] in held)
-        questions.append(Question(key if len(asked) == 1 else f"{key}/{place}", kind, text, held, turns))
+        evidence = frozenset(turn for turn in marked if turn.rpartition(":")[0] in held)
+        questions.append(Asked(text, kind, evidence, key if len(asked) == 1 else f"{key}/{place}", held))
     return Haystack(f"longmemeval-{number}", sessions, questions)
 
 
@@ -103,33 +100,20 @@ def _date(text: str) -> datetime:
     return datetime.strptime(f"{day} {hour}", "%Y/%m/%d %H:%M").replace(tzinfo=UTC)
 
 
-async def save(memory: Memory, haystack: Haystack) -> None:
-    """Save a haystack in order: sessions as Sessions, turns as contexts with the role as agent."""
-    for key, when, turns in haystack.sessions:
-        session = await memory.save_session(f"Conversation {key}, {when:%d %B %Y}", haystack.project)
-        for place, (role, content) in enumerate(turns):
-            if not content.strip():
-                continue
-            note = await say(memory, haystack.project, session, role, content, when)
-            haystack.saved[note] = f"{key}:{place}"
-
-
 async def ask(memory: Memory, haystack: Haystack) -> list[dict[str, Any]]:
     """The scores of every question of a haystack; a session ranks by its best turn."""
     scored = []
     for question in haystack.questions:
-        found = await memory.search_memory(question.text, _DEPTH, haystack.project, labels=["Context"])
-        turns = [haystack.saved[result.id] for result in found.results if result.id in haystack.saved]
+        found, gold = await search(memory, haystack, question, _DEPTH), question.evidence
+        turns = haystack.keys(found)
         sessions = list(dict.fromkeys(turn.rpartition(":")[0] for turn in turns))
         scored.append(
             {
                 "question": question.key,
                 "kind": question.kind,
                 "session": score(sessions, question.sessions),
-                "turn": score(turns, question.turns) if question.turns else None,
-                "budget": budgeted(found.results, haystack.saved, set(question.turns))
-                if question.turns
-                else None,
+                "turn": score(turns, gold) if gold else None,
+                "budget": budgeted(found, haystack.saved, set(gold)) if gold else None,
             }
         )
     return scored

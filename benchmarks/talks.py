@@ -2,28 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from statistics import fmean
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 from uuid import UUID
 
 from benchmarks.databases import Progress
 from pgmem.memory import Memory
-from pgmem.models import MemoryScope, SaveResult
+from pgmem.models import MemoryScope, SearchResult
 
 T = TypeVar("T")
 R = TypeVar("R")
 
 
-async def say(
-    memory: Memory, project: str, session: SaveResult, speaker: str, text: str, when: datetime
-) -> UUID:
-    """Save what somebody said in a session as a note of theirs; the id of the note."""
-    speaking = memory.acting_as(MemoryScope(session_id=str(session.artifact_id), agent_id=speaker))
-    result = await speaking.save_context(text, project, valid_from=when)
-    assert result.artifact_id is not None, result
-    return result.artifact_id
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What somebody said: its id in the data, who said what, and when."""
+
+    key: str
+    speaker: str
+    text: str
+    when: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, its kind, and the ids of the turns that are its evidence."""
+
+    text: str
+    kind: str
+    evidence: frozenset[str]
+
+
+Q = TypeVar("Q", bound=Question)
+
+
+@dataclass(slots=True)
+class Talk(Generic[Q]):
+    """A conversation, which becomes a project: its sessions with their titles, and the questions about it.
+
+    `saved` maps ids of memories to ids of turns.
+    """
+
+    project: str
+    sessions: list[tuple[str, list[Turn]]]
+    questions: list[Q]
+    saved: dict[UUID, str] = field(default_factory=dict)
+
+    @property
+    def turns(self) -> Iterator[Turn]:
+        """The turns of all sessions."""
+        return (turn for _, turns in self.sessions for turn in turns)
+
+    def keys(self, results: Iterable[SearchResult]) -> list[str]:
+        """The ids of the turns that were found, in their order."""
+        return [self.saved[result.id] for result in results if result.id in self.saved]
+
+
+async def save(memory: Memory, talk: Talk[Any], on_turn: Callable[[], None] | None = None) -> None:
+    """Save a conversation in order: sessions as Sessions, turns as contexts with the speaker as agent."""
+    for title, turns in talk.sessions:
+        session = await memory.save_session(title, talk.project)
+        for turn in turns:
+            scope = MemoryScope(session_id=str(session.artifact_id), agent_id=turn.speaker)
+            result = await memory.acting_as(scope).save_context(turn.text, talk.project, valid_from=turn.when)
+            assert result.artifact_id is not None, result
+            talk.saved[result.artifact_id] = turn.key
+            if on_turn is not None:
+                on_turn()
+
+
+async def search(
+    memory: Memory, talk: Talk[Any], question: Question, depth: int = 100, **options: Any
+) -> list[SearchResult]:
+    """Search the turns of a conversation by nothing but the text of a question."""
+    found = await memory.search_memory(question.text, depth, talk.project, labels=["Context"], **options)
+    return found.results
 
 
 async def each(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from statistics import fmean
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
+from benchmarks.talks import Talk
 from pgmem.memory import Memory
 from pgmem.models import SearchResult, SearchResults
 
@@ -20,27 +21,7 @@ _NONSENSE = [
 ]  # fmt: skip
 
 
-class Question(Protocol):
-    """A question in words."""
-
-    @property
-    def text(self) -> str:
-        """Its words."""
-
-
-class Talk(Protocol):
-    """A project, and the questions that it can answer."""
-
-    @property
-    def project(self) -> str:
-        """Its name."""
-
-    @property
-    def questions(self) -> Sequence[Question]:
-        """The questions."""
-
-
-async def abstention(memory: Memory, talks: Sequence[Talk]) -> dict[str, float]:
+async def abstention(memory: Memory, talks: Sequence[Talk[Any]]) -> dict[str, float]:
     """How well the best relevance separates the questions of a project from those of another, and from nonsense.
 
     Args:

@@ -21,6 +21,7 @@ from psycopg.types.json import Jsonb
 from benchmarks import beam, locomo
 from benchmarks.corpus import Corpus
 from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.talks import Talk
 from benchmarks.timing import quantile
 from pgmem.memory import Memory
 from pgmem.server.embedded import temporary_server
@@ -48,11 +49,8 @@ def texts_of(data: Sequence[Path]) -> list[str]:
     """
     found: list[str] = []
     for place in data:
-        if place.is_dir():
-            found += [text for chat in beam.read(place) for batch in chat.batches for _, _, _, text in batch]
-        else:
-            conversations, _ = locomo.read(place)
-            found += [turn.text for one in conversations for _, turns in one.sessions for turn in turns]
+        talks: Sequence[Talk[Any]] = beam.read(place) if place.is_dir() else locomo.read(place)[0]
+        found += [turn.text for talk in talks for turn in talk.turns]
     return [text for text in found if len(text.split()) >= 6]
 
 

@@ -64,9 +64,9 @@ def test_questions_are_read_with_their_sessions_and_turns_and_abstention_is_left
     assert left_out == 1
     first, last = (haystack.questions[0] for haystack in haystacks)
     assert (first.key, first.kind, set(first.sessions)) == ("q1", "single-session-user", {"s_run"})
-    assert set(first.turns) == {"s_run:0"}
-    assert (last.kind, set(last.turns)) == ("multi-session", {"s_run:0", "s_dog:0"})
-    when = haystacks[0].sessions[0][1]
+    assert set(first.evidence) == {"s_run:0"}
+    assert (last.kind, set(last.evidence)) == ("multi-session", {"s_run:0", "s_dog:0"})
+    when = next(haystacks[0].turns).when
     assert (when.year, when.month, when.day, when.hour, when.minute) == (2023, 5, 10, 10, 20)
 
 

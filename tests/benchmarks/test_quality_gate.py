@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks import locomo
 from benchmarks.metrics import score
+from benchmarks.talks import save
 from pgmem import Memory
 from pgmem.settings import load
 from tests.benchmarks.synthetic import conversations
@@ -44,7 +45,7 @@ async def test_search_holds_its_floor_and_every_arm_and_signal_is_worth_its_pric
         talks, published = locomo.read(file)
         assert not published
         for talk in talks:
-            await locomo.save(memory, talk)
+            await save(memory, talk)
         await memory.embed_waiting()
         await memory.refresh_statistics(everything=True)
 
