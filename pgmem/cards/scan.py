@@ -268,7 +268,7 @@ class Reading:
             found: dict[str, Any] = kept["found"]
             return found
         skipped: list[str] = []
-        log = self._log(skipped)
+        log = self._log(people, skipped)
         parsed = self._parsed(self._files)
         known = learned(parsed, self._listed, log, measured.read(self._root), packages, sweeps)
         sizes, back = self._looked_at(known)
@@ -301,14 +301,13 @@ class Reading:
 
         return sizes, set(taken_back(known.timeline, patches, cache(lines)))
 
-    def _log(self, skipped: list[str]) -> list[Commit]:
+    def _log(self, people: str, skipped: list[str]) -> list[Commit]:
         """The commits, newest first; only those that the cache does not hold are read from git."""
         if self.git is None:
             return []
         kept = self._cache.load("commits")
         old = [_commit(row) for row in kept.get("commits", ())]
         head = str(kept.get("head", ""))
-        people = files.plain_text(self._root, ".mailmap")
         if people != kept.get("people"):  # who is one person is said anew of all commits
             old, head = [], ""
         if head == self.git.commit:

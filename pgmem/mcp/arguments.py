@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from pgmem.mcp.schemas import resolved
+
 
 def declare(
     function: Any, taken: Mapping[str, Any], returns: Any, defaults: Mapping[str, Any] = MappingProxyType({})
@@ -59,30 +61,19 @@ def _expected(schema: Mapping[str, Any], path: Sequence[int | str]) -> str:
     """Return in words what the schema requires at a path."""
     root = schema
     for part in path:
-        schema = _resolved(schema, root)
+        schema = resolved(schema, root)
         found = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
         if not isinstance(found, Mapping):
             return "a value that fits the schema of the tool"
         schema = found
-    return _words(_resolved(schema, root), root)
-
-
-def _resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema that a reference or an optional schema stands for."""
-    branches = [branch for branch in schema.get("anyOf", []) if branch.get("type") != "null"]
-    if len(branches) == 1:
-        schema = branches[0]
-    if "$ref" in schema:
-        found: Mapping[str, Any] = root["$defs"][schema["$ref"].rpartition("/")[2]]
-        return found
-    return schema
+    return _words(resolved(schema, root), root)
 
 
 def _words(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
     if "enum" in schema:
         return "one of " + ", ".join(map(str, schema["enum"]))
     if schema.get("anyOf"):
-        return " or ".join(_words(_resolved(branch, root), root) for branch in schema["anyOf"])
+        return " or ".join(_words(resolved(branch, root), root) for branch in schema["anyOf"])
     kind, form = schema.get("type"), schema.get("format")
     if form == "date":
         return "a date as YYYY-MM-DD"
@@ -97,7 +88,7 @@ def _words(schema: Mapping[str, Any], root: Mapping[str, Any]) -> str:
             return f"{number} from {low} to {high}"
         return f"{number} from {low} up" if low is not None else number
     if kind == "array":
-        inner = _resolved(schema.get("items", {}), root).get("type")
+        inner = resolved(schema.get("items", {}), root).get("type")
         return {"string": "a list of texts", "object": "a list of objects"}.get(str(inner), "a list")
     return {"string": "text", "boolean": "true or false", "object": "an object", "null": "null"}.get(
         str(kind), "a value that fits the schema of the tool"

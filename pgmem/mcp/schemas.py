@@ -71,14 +71,29 @@ def _without_empty(value: Any, empty: tuple[Any, ...]) -> Any:
     return value
 
 
-def _short(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
-    described = {"description": schema["description"]} if "description" in schema else {}
-    branches = [branch for branch in schema.get("anyOf", ()) if branch != {"type": "null"}]
-    if len(branches) == 1:
-        return {**_short(branches[0], root), **described}
+def resolved(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema that a reference or an optional schema stands for."""
+    if len(found := branches(schema)) == 1:
+        schema = found[0]
     if "$ref" in schema:
-        found = _short(root["$defs"][schema["$ref"].rpartition("/")[2]], root)
-        return {**{name: value for name, value in found.items() if name != "description"}, **described}
+        referred: Mapping[str, Any] = root["$defs"][schema["$ref"].rpartition("/")[2]]
+        return referred
+    return schema
+
+
+def branches(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the alternatives of a schema, without null."""
+    return [branch for branch in schema.get("anyOf", ()) if branch.get("type") != "null"]
+
+
+def _short(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]:
+    found = resolved(schema, root)
+    if found is not schema:
+        described = {"description": schema["description"]} if "description" in schema else {}
+        return {
+            **_short({name: part for name, part in found.items() if name != "description"}, root),
+            **described,
+        }
     kept: dict[str, Any] = {}
     for name in _SHOWN:
         if name not in schema or schema[name] in _IMPLIED.get(name, ()):
@@ -89,7 +104,7 @@ def _short(schema: Mapping[str, Any], root: Mapping[str, Any]) -> dict[str, Any]
         elif name == "items":
             value = _short(value, root)
         elif name == "anyOf":
-            value = [_short(part, root) for part in branches]
+            value = [_short(part, root) for part in branches(schema)]
         kept[name] = value
     if schema.get("format") == "date-time":
         kept["format"] = "date-time"

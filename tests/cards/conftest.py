@@ -31,13 +31,6 @@ def no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def shop(call: Call) -> str:
-    """The name of a project that is there."""
-    assert call("save_session", objective="open the shop", project_id="shop")["status"] == "saved"
-    return "shop"
-
-
-@pytest.fixture
 def draft(call: Call, shop: str) -> Draft:
     """`draft("The cache is never cleared.", "pkg/mod.py")`: the id of a drafted card."""
 

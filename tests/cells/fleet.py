@@ -21,6 +21,7 @@ from psycopg.rows import DictRow, dict_row
 from pgmem.cells import directory
 from pgmem.install import schema
 from tests import waiting
+from tests.servers.roots import free_port
 
 FRONT_BIN = Path("/usr/lib/postgresql/15/bin")
 PLPROXY = Path("/usr/share/postgresql/15/extension/plproxy.control")
@@ -38,12 +39,6 @@ def missing() -> str | None:
 def faketime() -> Path | None:
     """The library that gives a program another clock; None where it is not installed."""
     return next(Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 def as_postgres() -> list[str]:

@@ -22,9 +22,10 @@ import pytest
 from pgmem.cells.directory import Directory
 from pgmem.install import schema
 from tests.cells import fleet as fleets
-from tests.cells.fleet import Fleet, Server, as_postgres, free_port
+from tests.cells.fleet import Fleet, Server, as_postgres
 from tests.cells.running import open_folder, started
 from tests.cells.writers import Writers
+from tests.servers.roots import free_port
 from tests.waiting import until
 
 pytestmark = pytest.mark.long

@@ -25,6 +25,7 @@ from pgmem.models import MemoryScope
 from pgmem.outbox import QueuedSave
 from pgmem.settings import Settings
 from tests.conftest import Call
+from tests.servers.roots import free_port
 
 Start = Callable[..., subprocess.Popen[str]]
 CANARY = "xylophone"
@@ -54,12 +55,6 @@ def start(surroundings: dict[str, str | None]) -> Iterator[Start]:
             return process
 
         yield start
-
-
-def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 def until(what: Callable[[], bool], seconds: float = 60) -> None:
