@@ -34,6 +34,15 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def signed_out(chromium: Browser) -> list[BrowserContext]:
+    """Separate browsers that no test uses, without cookies: to make one takes longer than most tests.
+
+    A blank page stays open in each, as the process that draws pages ends with the last one.
+    """
+    return []
+
+
 @pytest.fixture
 def agent(connection: psycopg.Connection[DictRow]) -> Call:
     """`agent("save_decision", title=…)`: a verb as an agent calls it over MCP."""
@@ -95,19 +104,38 @@ def store(agent: Call) -> dict[str, Any]:
 class Pages:
     """The pages on a port: their address, and browsers that are signed in."""
 
-    def __init__(self, address: str, link: Callable[[], str], browser: Browser, stack: ExitStack) -> None:
+    def __init__(
+        self,
+        address: str,
+        link: Callable[[], str],
+        browser: Browser,
+        signed_out: list[BrowserContext],
+        stack: ExitStack,
+    ) -> None:
         self.address, self.link = address, link
-        self._browser, self._stack = browser, stack
+        self._browser, self._signed_out, self._stack = browser, signed_out, stack
         self.requested: list[str] = []
         self.complaints: list[str] = []
 
     def context(self, **options: Any) -> BrowserContext:
-        """A separate browser, signed in."""
-        context = self._browser.new_context(**options)
-        self._stack.callback(context.close)
+        """A separate browser, signed in; one without options goes on to the next test without its pages and cookies."""
+        if options:
+            context = self._browser.new_context(**options)
+            self._stack.callback(context.close)
+        else:
+            context = self._signed_out.pop() if self._signed_out else self._browser.new_context()
+            self._stack.callback(self._sign_out, context)
+            if not context.pages:
+                context.new_page()
         context.set_default_timeout(15_000)
         assert context.request.get(self.link()).ok
         return context
+
+    def _sign_out(self, context: BrowserContext) -> None:
+        for page in context.pages[1:]:
+            page.close()
+        context.clear_cookies()
+        self._signed_out.append(context)
 
     def page(self, path: str = "/", **options: Any) -> Page:
         """A page in a separate browser, opened at a path."""
@@ -130,10 +158,10 @@ class Pages:
 
 
 @pytest.fixture
-def pages(dsn: str, tmp_path: Path, chromium: Browser) -> Iterator[Pages]:
+def pages(dsn: str, tmp_path: Path, chromium: Browser, signed_out: list[BrowserContext]) -> Iterator[Pages]:
     """`pages.page("/ask")`: the page for the person at this machine, in a separate browser."""
     with serving(dsn, tmp_path, embedding_provider="none") as (address, link), ExitStack() as stack:
-        found = Pages(address, link, chromium, stack)
+        found = Pages(address, link, chromium, signed_out, stack)
         yield found
         assert found.foreign() == []
         assert found.complaints == []
