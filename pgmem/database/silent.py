@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+import psycopg
+
 from pgmem.errors import CellSilent
 
 NO_CELL = "The cell of this organisation does not answer."
@@ -38,8 +40,10 @@ class Silent:
         except CellSilent:
             self._ask_at[tenant] = monotonic() + _PAUSE_S
             raise
-        except BaseException:
-            if asks:  # whatever ended it, the cell has not answered yet
+        except BaseException as error:
+            if isinstance(error, psycopg.Error) and (error.sqlstate or "").startswith("PM"):
+                self._ask_at.pop(tenant, None)  # the cell answered: it refuses the call
+            elif asks:  # whatever ended it, the cell has not answered yet
                 self._ask_at[tenant] = monotonic() + _PAUSE_S
             raise
         self._ask_at.pop(tenant, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from pgmem.database import silent
@@ -29,7 +30,7 @@ def asks(known: silent.Silent, tenant: tuple[str, str], outcome: BaseException |
             made = True
             if outcome is not None:
                 raise outcome
-    except (CellSilent, ValueError):
+    except (CellSilent, ValueError, psycopg.Error):
         pass
     return made
 
@@ -55,6 +56,17 @@ def test_a_call_that_ends_otherwise_leaves_the_tenant_as_it_was(after: Clock) ->
     assert asks(known, ANA, ValueError())
     assert ANA in known
     assert not asks(known, ANA)
+
+
+def test_a_verb_that_refuses_a_call_is_an_answer_of_the_cell(after: Clock) -> None:
+    class Refused(psycopg.Error):
+        sqlstate = "PM001"
+
+    known = silent.Silent()
+    assert asks(known, ANA, CellSilent())
+    after(2.1)
+    assert asks(known, ANA, Refused())
+    assert ANA not in known
 
 
 def test_calls_of_other_tenants_leave_one_that_got_no_answer_alone_for_a_while(after: Clock) -> None:
