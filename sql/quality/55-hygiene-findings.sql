@@ -195,9 +195,7 @@ create or replace function pgmem.save_finding(p_attempt pgmem.save_attempt) retu
 language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', 'unresolved_saves', 'ids', array[p_attempt.save_id], 'label', p_attempt.verb,
       'titles', array_remove(array[pgmem.excerpt(coalesce(
-        p_attempt.arguments ->> 'title', p_attempt.arguments ->> 'objective', p_attempt.arguments ->> 'trigger',
-        p_attempt.arguments ->> 'entity_name', p_attempt.arguments ->> 'topic', p_attempt.arguments ->> 'content',
-        p_attempt.message))], null),
+        (pgmem.asked_texts(p_attempt.verb, p_attempt.arguments)).title, p_attempt.message))], null),
       'project', p_attempt.project)
     || case
       when p_attempt.verb = 'store_session_with_learnings' then jsonb_build_object('verb', p_attempt.verb,

@@ -700,9 +700,7 @@ begin
     union all
     (select a.updated_at, case when a.status = 'dropped' then 'dropped' when a.status = 'saved' then 'repeated'
                                when a.dedup_outcome = 'manual_review' then 'review' else 'refused' end,
-            a.save_id, a.verb, coalesce(left(coalesce(
-              a.arguments ->> 'title', a.arguments ->> 'entity_name', a.arguments ->> 'trigger',
-              a.arguments ->> 'objective', a.arguments ->> 'topic', a.arguments ->> 'content'), 200), ''),
+            a.save_id, a.verb, coalesce(left((pgmem.asked_texts(a.verb, a.arguments)).title, 200), ''),
             a.project, a.session_id, null, null, a.message, a.resolved_by
      from pgmem.visible_attempt a
      where (a.status not in ('saved', 'partial') or a.dedup_outcome = 'duplicate_skip')

@@ -320,6 +320,24 @@ $make$;
 comment on function pgmem.make_store is 'Make store, which brings a save to the function that stores its kind.';
 
 
+create or replace function pgmem.asked_texts(p_verb text, p_arguments jsonb, out title text, out text text)
+language sql stable set search_path = pgmem, pg_temp as $$
+  with sent as (
+    select array_agg(t.text order by f.place) as texts
+    from (select n.name, min(n.place) as place
+          from pgmem.label l cross join unnest(l.title_field || l.text_fields) with ordinality as n(name, place)
+          where l.verb = p_verb and l.stored_by is not null group by n.name) f
+    cross join lateral (
+      select nullif(case jsonb_typeof(p_arguments -> f.name) when 'array' then pgmem.joined_texts(p_arguments -> f.name)
+                      else p_arguments ->> f.name end, '')) as t(text)
+    where t.text is not null
+  )
+  select coalesce(texts[1], p_arguments ->> 'title', p_arguments ->> 'key'), coalesce(texts[2], texts[1]) from sent;
+$$;
+comment on function pgmem.asked_texts is
+  'The title that a memory of these arguments would have, and its first text; of a verb of no kind the name that they hold.';
+
+
 create or replace function pgmem.make_approval() returns void
 language plpgsql set search_path = pgmem, pg_temp as $make$
 begin

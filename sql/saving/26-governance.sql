@@ -77,9 +77,11 @@ declare
                    || coalesce(p_arguments -> 'session', '[]') || coalesce(p_arguments -> 'decisions', '[]')
                    || coalesce(p_arguments -> 'patterns', '[]') || coalesce(p_arguments -> 'memories', '[]');
 begin
-  -- save_session, which alone has an objective, makes the project.
+  -- A session, which is known by its required field, makes the project.
   if pgmem.setting_text('approval') = 'person'
-      or not (v_scope.write_permitted or p_arguments ? 'objective' and v_scope.scope_state = 'uncertain') then
+      or not (v_scope.write_permitted or v_scope.scope_state = 'uncertain' and exists (
+        select from pgmem.label l join pgmem.field f on f.label = l.name
+        where l.opens_project and f.required and p_arguments ? f.name)) then
     return '';
   end if;
   return (

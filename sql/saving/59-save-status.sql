@@ -250,14 +250,12 @@ create or replace function pgmem.list_reviews(
 ) returns setof pgmem.review
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.project,
-         coalesce(a.arguments ->> 'title', a.arguments ->> 'entity_name', a.arguments ->> 'trigger',
-                  a.arguments ->> 'objective', a.arguments ->> 'key', left(a.arguments ->> 'content', 200), ''),
-         coalesce(a.arguments ->> 'rationale', a.arguments ->> 'fact', a.arguments ->> 'content',
-                  (a.arguments - '{project_id,label,key,title}'::text[])::text),
+         coalesce(left(t.title, 200), ''), coalesce(t.text, (a.arguments - '{project_id,label,key,title}'::text[])::text),
          n.id, n.title::text, n.props ->> 'rationale', n.status::text,
          pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message
   from pgmem.visible_attempt a
   cross join lateral pgmem.review_head(a.candidate_id) n
+  cross join lateral pgmem.asked_texts(a.verb, a.arguments) t
   where a.status = 'failed' and a.dedup_outcome = 'manual_review'
     and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id))
   order by a.created_at limit p_limit;
