@@ -166,7 +166,7 @@ class Directory:
             UnsuitableDatabase: the database is not a front.
         """
         with connect(dsn, "The front") as connection:
-            if one(connection, "select to_regclass('front.cell') as cell")["cell"] is None:
+            if not schema.holds(connection, "front.cell"):
                 raise UnsuitableDatabase("This database is not a front: pgmem cells init makes one.")
             yield cls(connection)
 

@@ -15,6 +15,7 @@ from pgmem.errors import SchemaOutdated, first_line
 from pgmem.install.schema import (
     UNSUITABLE,
     check_version,
+    holds,
     is_suitable,
     release,
     unusable_schema,
@@ -99,9 +100,7 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
             found = list(_server(row))
             if found[-1].level == "look":
                 return found
-            if connection.execute("select to_regclass('front.cell') is not null as front").fetchone() == {
-                "front": True
-            }:
+            if holds(connection, "front.cell"):
                 message = "this database is the front of several cells: pgmem doctor --cells examines them"
                 return [*found, ok("front", message), _schema(dsn)]
             found += [_extension(each) for each in extensions]

@@ -31,7 +31,7 @@ from pgmem.install import history
 from pgmem.release import release as release
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
+    from sqlalchemy import Connection, Engine
 
 
 EXTENSIONS = ("vector", "age")
@@ -66,6 +66,11 @@ def _step(name: str, **filled: str) -> str:
 def _chapters() -> tuple[Path, ...]:
     """The chapters of `sql/`, in the order in which they are run: that of their numbers."""
     return tuple(sorted(_SQL.glob("*/[0-9][0-9]-*.sql"), key=lambda path: path.name))
+
+
+def _sums() -> dict[str, str]:
+    """The digests of the chapters by the names of their files."""
+    return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _chapters()}
 
 
 @cache
@@ -263,10 +268,16 @@ def _pending(connection: psycopg.Connection[Any]) -> tuple[history.Migration, ..
 
 def _release_of(connection: psycopg.Connection[Any]) -> str | None:
     """The release of a store; None for an empty database."""
-    if connection.execute("select to_regclass('pgmem.schema_version') is not null").fetchone() != (True,):
+    if not holds(connection, "pgmem.schema_version"):
         return None
     row = connection.execute("select release from pgmem.schema_version").fetchone()
     return str(row[0]) if row else None
+
+
+def holds(connection: psycopg.Connection[Any], table: str) -> bool:
+    """Whether a database has a table or view of this name."""
+    cursor = connection.cursor(row_factory=tuple_row)
+    return cursor.execute("select to_regclass(%s) is not null", (table,)).fetchone() == (True,)
 
 
 def _loosen_caller(dsn: str) -> None:
@@ -275,10 +286,15 @@ def _loosen_caller(dsn: str) -> None:
         if _release_of(connection) is None:
             return
         connection.rollback()  # what it has read would be in the way of an installer whose turn it is
-        for text in (_SESSION, _hand_over(), _step("become_owner"), _step("take_turns")):
-            connection.execute(text.encode())
+        _take_turn(connection)
         if _pending(connection):
             connection.execute(_step("loosen_caller").encode())
+
+
+def _take_turn(connection: psycopg.Connection[Any]) -> None:
+    """Become the only installer of a store, as its owner, until the end of the transaction."""
+    for text in (_SESSION, _hand_over(), _step("become_owner"), _step("take_turns")):
+        connection.execute(text.encode())
 
 
 Install = Callable[[psycopg.Connection[Any], Callable[[], None] | None], Upgrade]
@@ -292,19 +308,12 @@ def _in_turn(dsn: str, progress: Progress, install: Install) -> Upgrade:
     Installers take turns by a lock on a table of ours: an advisory lock could be held by any login. Where there is no
     table yet, they make one; all but the first fail at it once the first has committed, and begin again.
     """
-    # Imported here, as above.
-    from sqlalchemy import create_engine
-    from sqlalchemy.pool import NullPool
-
-    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
+    engine = _engine(dsn)
     for rounds_left in reversed(range(_ROUNDS)):
         with engine.connect() as wrapped:
             connection = cast("psycopg.Connection[Any]", wrapped.connection.driver_connection)
             try:
-                connection.execute(_SESSION)
-                connection.execute(_hand_over().encode())
-                connection.execute(_step("become_owner").encode())
-                connection.execute(_step("take_turns").encode())
+                _take_turn(connection)
             except _MADE_MEANWHILE:
                 if not rounds_left:
                     raise
@@ -382,13 +391,27 @@ _GIVE_TO_OWNER = re.compile(
 )
 
 
-def _migrate(wrapped: Connection) -> None:
-    """Run the migrations that a store has not had, in the transaction of a connection, and record their text."""
+def _engine(dsn: str) -> Engine:
+    """What connects as Alembic needs it."""
+    # Imported here, as in `upgrade`.
+    from sqlalchemy import create_engine
+    from sqlalchemy.pool import NullPool
+
+    return create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
+
+
+def _change_tables(wrapped: Connection, revision: str) -> None:
+    """Run the migrations up to a revision that a database has not had, in the transaction of a connection."""
     from alembic import command
 
     made = history.config()
     made.attributes["connection"] = wrapped
-    command.upgrade(made, "head")
+    command.upgrade(made, revision)
+
+
+def _migrate(wrapped: Connection) -> None:
+    """Run the migrations that a store has not had, in the transaction of a connection, and record their text."""
+    _change_tables(wrapped, "head")
     history.record(
         cast("psycopg.Connection[Any]", wrapped.connection.driver_connection), history.migrations()
     )
@@ -404,22 +427,15 @@ def make_tables(dsn: str, revision: str) -> None:
     Raises:
         UnsuitableDatabase: this release does not know the revision.
     """
-    from alembic import command
-    from sqlalchemy import create_engine
-    from sqlalchemy.pool import NullPool
-
     if revision not in {each.revision for each in history.migrations()}:
         raise UnsuitableDatabase(
             f"The backup is of a newer release than {release()} (revision {revision}): restore it with that one."
         )
     with _connect(dsn, autocommit=True) as connection:
         _make_extensions(connection, EXTENSIONS)
-    engine = create_engine("postgresql+psycopg://", creator=lambda: _connect(dsn), poolclass=NullPool)
-    with engine.begin() as wrapped, _explained():
-        made = history.config()
-        made.attributes["connection"] = wrapped
+    with _engine(dsn).begin() as wrapped, _explained():
         run(wrapped, "create schema pgmem")
-        command.upgrade(made, revision)
+        _change_tables(wrapped, revision)
         run(wrapped, _step("table_of_vectors"))
         run(wrapped, _step("empty_tables"))
 
@@ -507,7 +523,7 @@ def _require_suitable(connection: psycopg.Connection[Any]) -> None:
         raise UnsuitableDatabase(f"pgmem needs PostgreSQL 15 or later; this server is {number // 10000}.")
     if not is_suitable(connection):
         raise UnsuitableDatabase(UNSUITABLE)
-    if connection.execute("select to_regclass('front.cell') is not null").fetchone() == (True,):
+    if holds(connection, "front.cell"):
         raise UnsuitableDatabase(
             "This database is a front, which holds no store: pgmem cells init writes its functions anew, and"
             " pgmem cells upgrade upgrades its cells and then the front."
@@ -557,7 +573,7 @@ def _replace(connection: psycopg.Connection[Any]) -> None:
     """Run the chapters of `sql/`; views and what locks a table only where their text changed."""
     rows = connection.execute(_CHAPTERS_INSTALLED).fetchall()
     installed = {str(row[0]): str(row[1]) for row in rows}
-    sums = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in _chapters()}
+    sums = _sums()
     connection.execute(_drop_changed().encode())
     views_gone = connection.execute(
         "select not exists (select from pg_views where schemaname = 'pgmem')"
@@ -729,22 +745,24 @@ def script() -> Iterator[str]:
     yield f"{_drop_obstacles()};\n"
     for each in known:
         yield f"\n-- {each.file}\n{_step('script_step', revision=each.revision, text=each.text)}\n"
-    for each in known:
-        yield f"delete from pgmem.schema_file where path = '{each.file}';\n"
-        yield f"insert into pgmem.schema_file (path, digest) values ('{each.file}', '{each.digest}');\n"
+    yield from _kept({each.file: each.digest for each in known})
     yield f"{_drop_changed()}\n{_step('drop_views')};\n"
     for path in _chapters():
         yield f"\n-- sql/{path.name}\n{_BEGIN_CHAPTER.format(path.stem[3:])};\n" + path.read_text(
             encoding="utf-8"
         )
     yield f"{_step('keep_heads', **_head_arrays())}\n"
-    for path in _chapters():
-        sum_of = hashlib.sha256(path.read_bytes()).hexdigest()
-        yield f"delete from pgmem.schema_file where path = '{path.name}';\n"
-        yield f"insert into pgmem.schema_file (path, digest) values ('{path.name}', '{sum_of}');\n"
+    yield from _kept(_sums())
     yield (
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
         "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
         f"{_step('name_extension_schema')}\ndrop table pgmem.installing;\ncommit;\n{_step('script_renew')}\n"
     )
+
+
+def _kept(digests: Mapping[str, str]) -> Iterator[str]:
+    """The statements that record files with their digests."""
+    for path, sum_of in digests.items():
+        yield f"delete from pgmem.schema_file where path = '{path}';\n"
+        yield f"insert into pgmem.schema_file (path, digest) values ('{path}', '{sum_of}');\n"

@@ -140,9 +140,7 @@ def restore(
             connection.execute(_AS_NEW)
         schema.upgrade(scratch, roles=done.roles)
         with psycopg.connect(scratch) as connection:
-            if connection.execute("select to_regclass('ag_catalog.ag_graph') is not null").fetchone() == (
-                True,
-            ):
+            if schema.holds(connection, "ag_catalog.ag_graph"):
                 different = connection.execute("select label from pgmem.check_graph()").fetchall()
                 if different:
                     raise EmbeddedServerError(
@@ -364,7 +362,7 @@ def _swap(dsn: str, scratch: str) -> None:
 
 def _memories(dsn: str) -> int:
     with psycopg.connect(dsn) as connection:
-        if connection.execute("select to_regclass('pgmem.node') is not null").fetchone() != (True,):
+        if not schema.holds(connection, "pgmem.node"):
             return 0
         row = connection.execute("select count(*) from pgmem.node where label <> 'GlobalScope'").fetchone()
     return int(row[0]) if row else 0
