@@ -15,6 +15,8 @@ from pydantic import GetCoreSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import dataclass_transform
 
+from pgmem.escaping import shortened
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class Answer:
@@ -83,7 +85,4 @@ class Excerpted:
     @property
     def summary(self) -> str | None:
         """The beginning of the passage, on one line of at most 160 characters."""
-        if self.passage is None:
-            return None
-        line = " ".join(self.passage.split())
-        return line if len(line) <= 160 else f"{line[:159]}…"
+        return None if self.passage is None else shortened(" ".join(self.passage.split()), 160)

@@ -42,6 +42,11 @@ def counted(count: int, one: str, many: str = "") -> str:
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters; an ellipsis stands for what is left out."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def as_data(value: Any) -> Any:
     """A value for an agent: every text in it, keys of objects too, without a tag or a hidden character."""
     return _mapped(value, _text)

@@ -24,12 +24,12 @@ async def project_of(caller: Caller, folder: Path, *, create: bool = False) -> s
         folder: any folder of a work tree; one outside of any is known by its place.
         create: make the project of a repository that has none; else the name is returned that it would have.
     """
-    chosen, known = await anyio.to_thread.run_sync(_read, folder)
-    if chosen is not None:
-        return chosen
+    known = await anyio.to_thread.run_sync(_read, folder)
+    if isinstance(known, str):
+        return known
     return (await caller.one("open_project", OpenedProject, {**known._asdict(), "create": create})).project_id
 
 
-def _read(folder: Path) -> tuple[str | None, Identity]:
+def _read(folder: Path) -> str | Identity:
     chosen = chosen_project(folder)
-    return chosen, Identity([], [], [], []) if chosen is not None else identify(folder)
+    return identify(folder) if chosen is None else chosen

@@ -35,6 +35,7 @@ from pgmem.cells.directory import (
     one,
     profile,
 )
+from pgmem.database.connection import AS_TEXT
 from pgmem.errors import Busy, InvalidArgument, PgmemError
 
 __all__ = ["Moved", "drain", "move", "place", "publish", "undo"]
@@ -366,13 +367,6 @@ class _Move:
         self._note("done")
 
 
-# What decides how a value is written as text.
-_AS_TEXT = (
-    "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres';"
-    " set local extra_float_digits = 1; set local bytea_output = 'hex'; set local jit = off"
-)
-
-
 class _Pass:
     """One comparison of the rows of an organisation in two cells, and the copy of what differs."""
 
@@ -389,7 +383,7 @@ class _Pass:
                 with self.source.transaction(), self.target.transaction():
                     self.source.execute("set transaction isolation level repeatable read")
                     for cell in (self.source, self.target):
-                        cell.execute(_AS_TEXT)
+                        cell.execute(f"{AS_TEXT}; set local jit = off")
                     for row in self.source.execute(
                         "select name, dimensions from pgmem.embedding_model order by active desc"
                     ).fetchall():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import TypeVar
+from typing import LiteralString, TypeVar
 
 import anyio
 import psycopg
@@ -17,6 +17,12 @@ from pgmem.database.silent import NO_CELL
 from pgmem.errors import CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
 
 T = TypeVar("T")
+
+AS_TEXT: LiteralString = (
+    "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres';"
+    " set local extra_float_digits = 1; set local bytea_output = 'hex'"
+)
+"""What decides how a value is written as text: rows of two databases are compared by their texts."""
 
 _CANCEL_S = 2.0  # to ask the server to cancel a statement
 

@@ -25,7 +25,7 @@ from pgmem.editor import transcripts
 from pgmem.errors import InvalidArgument, PgmemError
 from pgmem.memory import Memory
 from pgmem.models import Imported
-from pgmem.workspace.identity import chosen_project, identify
+from pgmem.workspace.identity import chosen_project
 
 Turn = dict[str, str]
 
@@ -110,11 +110,9 @@ async def _project(memory: Memory, conversation: Conversation) -> str:
             f"Conversation {conversation.session_id[:80]} names no folder: send --project, the project of its turns."
         )
     folder = Path(conversation.folder)
-    if name := chosen_project(folder):
-        return name
     if folder.is_dir():
-        return (await memory.open_project(*identify(folder))).project_id
-    return folder.name or "root"
+        return await memory.project_of(folder, create=True)
+    return chosen_project(folder) or folder.name or "root"
 
 
 def _batches(turns: Iterable[Turn]) -> Iterator[list[Turn]]:

@@ -28,6 +28,7 @@ from psycopg import IsolationLevel, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgmem import plain_files
+from pgmem.database.connection import AS_TEXT
 from pgmem.documents import parse
 from pgmem.errors import EmbeddedServerError, InvalidArgument
 from pgmem.install import schema
@@ -212,10 +213,7 @@ order by 1
 
 def _sums(connection: psycopg.Connection[Any]) -> dict[str, tuple[int, str]]:
     """Return for every table the number of rows and a checksum that does not depend on their order."""
-    connection.execute(
-        "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres';"
-        " set local extra_float_digits = 1; set local bytea_output = 'hex'"
-    )
+    connection.execute(AS_TEXT)
     tables = connection.execute(
         "select c.relname::text from pg_class c where c.relnamespace = 'pgmem'::regnamespace"
         " and c.relkind = 'r' order by 1"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
+from pgmem.escaping import shortened
 from pgmem.models import Conflict, Health, HygieneReport, LineDecision, Node
 from pgmem.ui.charts import histogram, ticks_to, timeline
 from pgmem.ui.layout import environment
@@ -187,5 +188,5 @@ def _text(node: Node) -> str | None:
             whole = "; ".join(map(str, value)) if isinstance(value, list) else str(value)
             text = " ".join(whole.split())
             if text and text != node.title:
-                return text if len(text) <= EXCERPT else text[: EXCERPT - 1] + "…"
+                return shortened(text, EXCERPT)
     return None

@@ -18,7 +18,7 @@ from uuid import UUID
 from pgmem import plain_files
 from pgmem.editor import texts
 from pgmem.errors import InvalidArgument
-from pgmem.escaping import as_data
+from pgmem.escaping import as_data, shortened
 from pgmem.memory import Memory
 from pgmem.vault.fields import TEXTS
 
@@ -222,4 +222,4 @@ def digest(text: str) -> str:
 
 def _one_line(text: str, most: int) -> str:
     text = " ".join(as_data(text).split()).replace("--", "–").replace("<!", "‹!").replace("->", "→")
-    return text if len(text) <= most else text[: most - 1] + "…"
+    return shortened(text, most)
