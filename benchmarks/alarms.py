@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import locomo, texts
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from pgmem.memory import Memory
 
 
 async def run(
-    memory: Memory, talks: Path | None, file: Path | None, count: int, *, progress: Progress | None = None
+    memory: Memory, talks: Path | None, file: Path | None, count: int, *, progress: Progress = unseen
 ) -> dict[str, Any]:
     """Save all texts in order and list the conflicts that the saves name.
 
@@ -48,7 +48,6 @@ async def run(
                 result = await memory.save_context(text, project)
                 alarms += [[found.axis, found.theirs, found.ours] for found in result.conflicts]
                 done += 1
-                if progress is not None:
-                    progress(corpus, done, total)
+                progress(corpus, done, total)
         rows.append({"corpus": corpus, "saves": total, "alarms": alarms})
     return {"bench": "alarms", "provider": memory.embedding_model, "rows": rows}

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import pstdev
 from typing import Any
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.metrics import mean_of, score
 from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
 from benchmarks.trust import abstention, budgeted
@@ -92,7 +92,7 @@ async def ask(memory: Memory, chat: Chat, **options: Any) -> list[dict[str, Any]
     return scored
 
 
-async def run(memory: Memory, folder: Path, *, progress: Progress | None = None) -> dict[str, Any]:
+async def run(memory: Memory, folder: Path, *, progress: Progress = unseen) -> dict[str, Any]:
     """Load, ask, score.
 
     Args:

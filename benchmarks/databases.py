@@ -22,6 +22,11 @@ _BATCH = 5_000
 Progress = Callable[[str, int, int], None]
 """Called with the name of a step, its finished units and their total."""
 
+
+def unseen(_step: str, _done: int, _total: int) -> None:
+    """Show no progress."""
+
+
 # The functions of a save, for all rows at once. Near duplicates stay: the benchmark measures how they are found.
 _DECISIONS = """
 insert into pgmem.node (label, title, props, scope, project, project_seq, user_id, source, trust_level,
@@ -60,7 +65,7 @@ def filled_database(
     edges: int = 0,
     vectors: bool = False,
     texts: Iterator[tuple[str, str]] | None = None,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> Iterator[str]:
     """Create a database with pgmem and this many decisions; yield its DSN, drop it afterwards.
 
@@ -74,7 +79,6 @@ def filled_database(
         progress: called as the work advances.
     """
     name = f"pgmem_bench_{uuid4().hex[:12]}"
-    progress = progress or (lambda _step, _done, _total: None)
     with psycopg.connect(server, autocommit=True) as admin:
         admin.execute(sql.SQL("create database {} template template0").format(sql.Identifier(name)))
         try:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.talks import percentages, settle
 from pgmem.memory import Memory
 
@@ -156,7 +156,7 @@ async def _ask(
     return scored
 
 
-async def run(memory: Memory, file: Path, *, progress: Progress | None = None) -> dict[str, Any]:
+async def run(memory: Memory, file: Path, *, progress: Progress = unseen) -> dict[str, Any]:
     """Save each set in both ways, ask, score.
 
     Args:
@@ -194,6 +194,5 @@ async def run(memory: Memory, file: Path, *, progress: Progress | None = None) -
                     **percentages({name: row[name] for name in ("above", "among five")} for row in pairs),
                 }
             )
-            if progress is not None:
-                progress("facts", len(rows), 2 * len(sets))
+            progress("facts", len(rows), 2 * len(sets))
     return {"bench": "facts", "provider": memory.embedding_model, "rows": rows}

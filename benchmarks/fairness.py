@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx2
 
 from benchmarks.attackers import ATTACKS, WITHIN, Answers, attacking
-from benchmarks.databases import PROJECT, Progress, filled_database
+from benchmarks.databases import PROJECT, Progress, filled_database, unseen
 from benchmarks.served import Client, issue, over_http
 from benchmarks.timing import Report, quantile
 
@@ -46,7 +46,7 @@ class FairnessRow:
 
 
 async def run(
-    server: str, *, turns: int = 4, calls: int = 50, progress: Progress | None = None
+    server: str, *, turns: int = 4, calls: int = 50, progress: Progress = unseen
 ) -> Report[FairnessRow]:
     """Run the benchmark.
 
@@ -56,7 +56,6 @@ async def run(
         calls: calls of each tool in a turn.
         progress: called as the work advances.
     """
-    advance = progress or (lambda _step, _done, _total: None)
     rows: list[FairnessRow] = []
     with (
         filled_database(server, _MEMORIES, users=_USERS, progress=progress) as dsn,
@@ -72,7 +71,7 @@ async def run(
                 flooded: dict[str, list[float]] = {}
                 answers: Answers = {}
                 for number in range(turns):
-                    advance(f"beside {flood}", number, turns)
+                    progress(f"beside {flood}", number, turns)
                     await _turn(client, calls, quiet)
                     with attacking(address, tokens[flood not in WITHIN], flood, answers):
                         await _turn(client, calls, flooded)

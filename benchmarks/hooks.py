@@ -12,11 +12,12 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import Corpus
+from benchmarks.databases import Progress
 from benchmarks.timing import quantile
 from pgmem.memory import Memory
 from pgmem.programs import AGAIN
@@ -34,7 +35,7 @@ async def run(
     *,
     memories: int = 1_000,
     rounds: int = 40,
-    progress: Callable[[str, int, int], None],
+    progress: Progress,
 ) -> dict[str, Any]:
     """Measure the events of sessions over a store with some memories.
 
@@ -105,7 +106,7 @@ def _repository(folder: Path) -> Path:
     return root
 
 
-async def _fill(memory: Memory, memories: int, progress: Callable[[str, int, int], None]) -> list[str]:
+async def _fill(memory: Memory, memories: int, progress: Progress) -> list[str]:
     """Save decisions and return their titles."""
     corpus = Corpus("hooks")
     await memory.save_session("Measure", _PROJECT)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import beam, locomo
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.metrics import mean_of, score
 from benchmarks.talks import Question, Talk, each, save, search, settle
 from pgmem.memory import Memory
@@ -111,9 +111,7 @@ STEPS: dict[str, Step] = {
 }
 
 
-async def run(
-    memory: Memory, talks: Path, chats: Path, *, progress: Progress | None = None
-) -> dict[str, Any]:
+async def run(memory: Memory, talks: Path, chats: Path, *, progress: Progress = unseen) -> dict[str, Any]:
     """Load both corpora, ask, take each step from what was found, score.
 
     Args:

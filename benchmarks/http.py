@@ -16,7 +16,7 @@ from typing import Any
 
 import httpx2
 
-from benchmarks.databases import PROJECT, Progress, filled_database
+from benchmarks.databases import PROJECT, Progress, filled_database, unseen
 from benchmarks.served import Client, Cpu, issue, over_http, over_stdio
 from benchmarks.timing import Report
 from pgmem.memory import Memory
@@ -60,7 +60,7 @@ class _Interface:
 
 
 async def run(
-    server: str, *, rounds: int = 10, each: int = 20, progress: Progress | None = None
+    server: str, *, rounds: int = 10, each: int = 20, progress: Progress = unseen
 ) -> Report[InterfaceRow]:
     """Run the benchmark.
 
@@ -70,7 +70,6 @@ async def run(
         each: calls of a tool in one turn.
         progress: called as the work advances.
     """
-    advance = progress or (lambda _step, _done, _total: None)
     with (
         filled_database(server, _MEMORIES, users=[_USER], progress=progress) as dsn,
         tempfile.TemporaryDirectory(prefix="pgmem-bench-") as folder,
@@ -80,7 +79,7 @@ async def run(
             for interface in interfaces.values():
                 await _turn(interface, 5, measured=False)
             for number in range(rounds):
-                advance("calls through three interfaces", number, rounds)
+                progress("calls through three interfaces", number, rounds)
                 for interface in interfaces.values():
                     await _turn(interface, each, measured=True)
             return Report(bench="http", rows=_rows(interfaces, rounds * each))

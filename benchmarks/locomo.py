@@ -20,7 +20,7 @@ from typing import Any
 
 import anyio
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.metrics import mean_of, score
 from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
 from benchmarks.trust import abstention, budgeted
@@ -125,7 +125,7 @@ def summary(scored: list[dict[str, Any]], unit: str) -> dict[str, Any]:
 
 
 async def run(
-    memory: Memory, file: Path, *, ablation: bool = False, progress: Progress | None = None
+    memory: Memory, file: Path, *, ablation: bool = False, progress: Progress = unseen
 ) -> dict[str, Any]:
     """Save the conversations, ask the questions, score the results.
 
@@ -176,7 +176,7 @@ async def run(
     return report
 
 
-async def _save_all(memory: Memory, talks: list[Conversation], progress: Progress | None) -> int:
+async def _save_all(memory: Memory, talks: list[Conversation], progress: Progress) -> int:
     """Save the conversations concurrently; the number of turns."""
     total = sum(1 for talk in talks for _ in talk.turns)
     done = 0
@@ -184,8 +184,7 @@ async def _save_all(memory: Memory, talks: list[Conversation], progress: Progres
     def count() -> None:
         nonlocal done
         done += 1
-        if progress is not None:
-            progress("writing turns", done, total)
+        progress("writing turns", done, total)
 
     async with anyio.create_task_group() as tasks:
         for talk in talks:
@@ -193,7 +192,7 @@ async def _save_all(memory: Memory, talks: list[Conversation], progress: Progres
     return total
 
 
-async def _ablation(memory: Memory, talks: list[Conversation], progress: Progress | None) -> dict[str, Any]:
+async def _ablation(memory: Memory, talks: list[Conversation], progress: Progress) -> dict[str, Any]:
     """Means by turn without each signal, and without all of them."""
     found = {}
     for signal in (*SIGNALS, "all of these"):
@@ -207,7 +206,7 @@ async def _ablation(memory: Memory, talks: list[Conversation], progress: Progres
 
 
 async def _ask_all(
-    memory: Memory, talks: list[Conversation], without: Sequence[str], progress: Progress | None, what: str
+    memory: Memory, talks: list[Conversation], without: Sequence[str], progress: Progress, what: str
 ) -> list[dict[str, Any]]:
     asked = await each(memory, talks, partial(ask, without=without), progress, what)
     return [row for rows in asked for row in rows]

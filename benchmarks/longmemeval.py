@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.metrics import score as scores_of
 from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
 from benchmarks.trust import abstention, budgeted
@@ -138,7 +138,7 @@ def _means(rows: Iterable[dict[str, float] | None]) -> dict[str, float]:
     return {"n": len(given), **percentages(given), "SE(any@5)": error}
 
 
-async def run(memory: Memory, file: Path, *, progress: Progress | None = None) -> dict[str, Any]:
+async def run(memory: Memory, file: Path, *, progress: Progress = unseen) -> dict[str, Any]:
     """Save the haystacks, ask the questions, score the results.
 
     Args:

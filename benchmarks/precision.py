@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.talks import settle
 from pgmem.memory import Memory
 from pgmem.models import MemoryScope
@@ -156,7 +156,7 @@ def _precision(
 
 
 async def run(
-    memory: Memory, folder: Path, *, superseded: bool = False, progress: Progress | None = None
+    memory: Memory, folder: Path, *, superseded: bool = False, progress: Progress = unseen
 ) -> dict[str, Any]:
     """Save the beliefs, put the queries, score.
 
@@ -198,8 +198,7 @@ async def run(
         rows.append((not failed, *_precision(case["expect"], seeded, relevant)))
         if failed:
             failures[case["caseId"]] = failed
-        if progress is not None:
-            progress("cases", place, len(cases))
+        progress("cases", place, len(cases))
     turns = []
     for session in sessions:
         for turn in session["turns"]:

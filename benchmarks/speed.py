@@ -20,7 +20,7 @@ from psycopg import sql
 
 from benchmarks.cards import card_rows
 from benchmarks.corpus import Corpus
-from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.databases import PROJECT, Progress, connect_as, filled_database, unseen
 from benchmarks.decay import decay_rows
 from benchmarks.search import narrow_scope_rows, search_rows
 from benchmarks.timing import Report, SpeedRow, interleaved, quantile, ratio_row
@@ -62,7 +62,7 @@ async def run(
     *,
     sizes: Sequence[int] = (1_000, 100_000),
     quick: bool = False,
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> SpeedReport:
     """Run all speed benchmarks.
 
@@ -73,7 +73,6 @@ async def run(
         progress: called as the work advances.
     """
     rounds = 20 if quick else 400
-    progress = progress or (lambda _step, _done, _total: None)
     with temporary_server(dsn) as (dsn, folder):
         rows: list[SpeedRow] = []
         rows += await anyio.to_thread.run_sync(_saving_and_retrieving, dsn, sizes, rounds, progress)

@@ -86,15 +86,14 @@ async def each(
     memory: Memory,
     talks: Sequence[T],
     step: Callable[[Memory, T], Awaitable[R]],
-    progress: Progress | None,
+    progress: Progress,
     what: str,
 ) -> list[R]:
     """Take a step with each talk in turn; what the steps returned."""
     done = []
     for place, talk in enumerate(talks, start=1):
         done.append(await step(memory, talk))
-        if progress is not None:
-            progress(what, place, len(talks))
+        progress(what, place, len(talks))
     return done
 
 

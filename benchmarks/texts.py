@@ -15,7 +15,7 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.timing import quantile
 from pgmem.memory import Memory
 
@@ -78,7 +78,7 @@ def queries(texts: list[str], count: int) -> list[str]:
 
 
 async def run(
-    memory: Memory, file: Path, *, texts: int = 50_000, asked: int = 1_000, progress: Progress | None = None
+    memory: Memory, file: Path, *, texts: int = 50_000, asked: int = 1_000, progress: Progress = unseen
 ) -> dict[str, Any]:
     """Fill an empty store and put every query to it twice.
 
@@ -95,19 +95,18 @@ async def run(
     Raises:
         ValueError: the file holds no text.
     """
-    advance = progress or (lambda _step, _done, _total: None)
     known = read(file, texts)
     await memory.save_session("Texts of a file", PROJECT)
     for number, text in enumerate(known):
         await memory.save_context(text, PROJECT)
-        advance("texts saved", number + 1, len(known))
+        progress("texts saved", number + 1, len(known))
     given = queries(known, asked)
-    bounded, quick = await _ask(memory, given, "bounded", advance)
+    bounded, quick = await _ask(memory, given, "bounded", progress)
     before = {row.name: row.value for row in await memory.list_settings() if row.name in _LIMITS}
     try:
         for name in _LIMITS:
             await memory.admin.set_setting(name, _NO_LIMIT)
-        full, slow = await _ask(memory, given, "full", advance)
+        full, slow = await _ask(memory, given, "full", progress)
     finally:
         for name, value in before.items():
             await memory.admin.set_setting(name, value)
@@ -123,7 +122,7 @@ async def run(
 
 
 async def _ask(
-    memory: Memory, given: list[str], way: str, advance: Progress
+    memory: Memory, given: list[str], way: str, progress: Progress
 ) -> tuple[list[list[tuple[str, float]]], list[float]]:
     """Return the best ten of each query, as (id, score), and the milliseconds that it took."""
     found, took = [], []
@@ -134,7 +133,7 @@ async def _ask(
         )
         took.append((time.perf_counter() - began) * 1000)
         found.append([(str(hit["id"]), hit["score"]) for hit in hits])
-        advance(f"queries, {way}", number + 1, len(given))
+        progress(f"queries, {way}", number + 1, len(given))
     return found, took
 
 

@@ -20,7 +20,7 @@ from psycopg.types.json import Jsonb
 
 from benchmarks import beam, locomo
 from benchmarks.corpus import Corpus
-from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
+from benchmarks.databases import PROJECT, Progress, connect_as, filled_database, unseen
 from benchmarks.talks import Talk
 from benchmarks.timing import quantile
 from pgmem.memory import Memory
@@ -70,7 +70,7 @@ def run(
     memories: int = 100_000,
     rounds: int = 30,
     data: Sequence[Path] = (),
-    progress: Progress | None = None,
+    progress: Progress = unseen,
 ) -> dict[str, Any]:
     """Fill a store, ask for every page, and report times and weights.
 
@@ -93,8 +93,7 @@ def run(
             progress=progress,
         ) as filled,
     ):
-        advance = progress or (lambda _step, _done, _total: None)
-        rows = anyio.run(_measured, filled, folder, rounds, advance)
+        rows = anyio.run(_measured, filled, folder, rounds, progress)
     return {
         "memories": memories,
         "texts": len(texts),
