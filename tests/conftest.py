@@ -8,6 +8,7 @@ through a pooler.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import subprocess
@@ -51,6 +52,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         help="the tests through a front with so many cells; several serve tests that name a tenant",
     )
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Do not search for garbage while modules are imported, which leaves none: it takes a fifth of the time."""
+    gc.disable()
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Leave what was imported out of every later search."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
