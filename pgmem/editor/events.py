@@ -184,10 +184,11 @@ def _keep_later(event: Event) -> None:
         os._exit(0)
 
 
-def _project(event: Event, connection: Connection) -> tuple[str, Path | None]:
-    """Return the project of the session's folder, which is made if it is new, and the root of its work tree."""
+def _begin(event: Event, connection: Connection) -> tuple[str, Path | None]:
+    """Begin a transaction; return the project of the folder, made if it is new, and the root of its work tree."""
     from pgmem.workspace.identity import chosen_project
 
+    connection.begin(_QUERY_S[event.kind], event.client)
     folder = payloads.folder_of(event.given)
     chosen = chosen_project(folder)
     kept = event.session.read(f"project {folder} {chosen}")
@@ -220,8 +221,7 @@ def _start(event: Event, connection: Connection) -> Brought:
 
     event.session.forget("shown")
     event.session.forget("file")
-    connection.begin(_QUERY_S[event.kind], event.client)
-    project, root = _project(event, connection)
+    project, root = _begin(event, connection)
     branch = _branch(root)
     most = _number("PGMEM_HOOK_TOKENS", 1_200)
     found = connection.call(
@@ -276,8 +276,7 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     prompt = said(str(event.given.get("prompt") or ""))
     if len(prompt) < 8 or prompt.startswith(("/", "!", "#")):
         return Brought()
-    connection.begin(_QUERY_S[event.kind], event.client)
-    project, root = _project(event, connection)
+    project, root = _begin(event, connection)
     about = connection.call("prompt_sentences", prompt=prompt)
     sentences = about["sentences"]
     if not sentences:
@@ -367,8 +366,7 @@ def _file(event: Event, connection: Connection) -> Brought:
     path = payloads.file_of(event.given)
     if path is None or not event.session.first("file", path):
         return Brought()
-    connection.begin(_QUERY_S[event.kind], event.client)
-    project, root = _project(event, connection)
+    project, root = _begin(event, connection)
     if (inside := _inside(payloads.folder_of(event.given) / path, root)) is None:
         return Brought()
     digests = connection.call(
@@ -471,8 +469,7 @@ def _redacted(found: Iterable[dict[str, str]]) -> list[dict[str, str]]:
 def _keep_turns(event: Event, connection: Connection, found: list[dict[str, str]]) -> None:
     if not found:
         return
-    connection.begin(_QUERY_S[event.kind], event.client)
-    project, _ = _project(event, connection)
+    project, _ = _begin(event, connection)
     for place in range(0, len(found), _MOST_A_CALL):
         connection.call(
             "capture_turns",

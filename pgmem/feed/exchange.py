@@ -79,10 +79,7 @@ class Exchange:
         # Their changes come first: what goes there then is what both sides make of it.
         pulled = 0
         async for page, cursor in pages(there, mine.pulled, mine.feed, self._begin_anew):
-            options = {"peer": other.feed, "cursor": cursor, "since": mine.pushed, "until": head}
-            arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
-            self._note(page, arrivals)
-            self.done.count("here", arrivals)
+            await self._take(page, peer=other.feed, cursor=cursor, since=mine.pushed, until=head)
             self._progress("received", pulled := pulled + len(page))
         sent = 0
         async for page, cursor in pages(self._here, mine.pushed, late=self._begin_anew):
@@ -116,11 +113,8 @@ class Exchange:
                 for first in range(0, len(changes), PAGE):
                     page = changes[first : first + PAGE]
                     last = first + PAGE >= len(changes)
-                    options = {"peer": feed, "cursor": str(number) if last else None,
-                               "since": mine.pushed, "until": head}  # fmt: skip
-                    arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
-                    self._note(page, arrivals)
-                    self.done.count("here", arrivals)
+                    reached = str(number) if last else None
+                    await self._take(page, peer=feed, cursor=reached, since=mine.pushed, until=head)
                 self._progress("received", len(changes))
         written, readable = folder.last(mine.feed, int(mine.pulled or 0))
         begins = mine.pushed is None or not readable
@@ -153,7 +147,10 @@ class Exchange:
     def _begin_anew(self) -> None:
         self.done.anew = True
 
-    def _note(self, page: list[Record], arrivals: list[Arrival]) -> None:
+    async def _take(self, page: list[Record], **options: str | None) -> None:
+        """Apply changes of another store here."""
+        arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
+        self.done.count("here", arrivals)
         # What came from there as it is now here need not go back.
         for arrival in arrivals:
             if arrival.outcome in ("taken", "present", "purged"):
