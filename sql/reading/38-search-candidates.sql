@@ -107,6 +107,16 @@ comment on function pgmem.fits is
   'Whether a memory is one that a search may find.';
 
 
+-- Not written into the statement that calls it, as fits is: for a look that most searches make at no memory.
+create or replace function pgmem.fits_by_key(p_seq bigint, p_filter pgmem.search_filter) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return exists (select from pgmem.node n where n.seq = p_seq and pgmem.fits(n, p_filter));
+end;
+$$;
+comment on function pgmem.fits_by_key is 'Whether the memory of a seq is one that a search may find.';
+
+
 create or replace function pgmem.scope_query(p_filter pgmem.search_filter) returns text
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin

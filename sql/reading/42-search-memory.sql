@@ -187,8 +187,7 @@ begin
     select e.dst as seq, max(e.src) as newest
     from (select array(select f.seq from found f) as seqs) k
     join pgmem.edge e on e.rel = 'OUTDATES' and e.dst = any (k.seqs)
-    cross join lateral (select * from pgmem.node n where n.seq = e.src offset 0) n
-    where pgmem.fits(n, p_filter) group by e.dst
+    where pgmem.fits_by_key(e.src, p_filter) group by e.dst
   ), pool as materialized (
     select seq from found union select newest from outdated
   ), near as materialized (
@@ -205,13 +204,21 @@ begin
     from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
     -- By key, whatever the planner expects: a hash would read every memory.
     cross join lateral (
-      select n.seq, n.session_id, n.session_place, n.text_length, n.asks, n.instructs, n.agent_id, n.trust_level, n.tsv, n.label,
-             n.initial_confidence, n.updated_at, n.valid_from, n.created_at
-      from pgmem.node n where n.seq = p.seq and not exists (select from turned t where t.seq = p.seq)
-      union all
-      select t.seq, t.session_id, t.session_place, t.text_length, t.asks, t.instructs, t.agent_id, t.trust_level, t.tsv, t.label,
-             t.initial_confidence, t.updated_at, t.valid_from, t.created_at
-      from turned t where t.seq = p.seq offset 0) n
+      select n.seq,
+             case when t.seq is null then n.session_id else t.session_id end as session_id,
+             case when t.seq is null then n.session_place else t.session_place end as session_place,
+             case when t.seq is null then n.text_length else t.text_length end as text_length,
+             case when t.seq is null then n.asks else t.asks end as asks,
+             case when t.seq is null then n.instructs else t.instructs end as instructs,
+             case when t.seq is null then n.agent_id else t.agent_id end as agent_id,
+             case when t.seq is null then n.trust_level else t.trust_level end as trust_level,
+             case when t.seq is null then n.tsv else t.tsv end as tsv,
+             case when t.seq is null then n.label else t.label end as label,
+             case when t.seq is null then n.initial_confidence else t.initial_confidence end as initial_confidence,
+             case when t.seq is null then n.updated_at else t.updated_at end as updated_at,
+             case when t.seq is null then n.valid_from else t.valid_from end as valid_from,
+             case when t.seq is null then n.created_at else t.created_at end as created_at
+      from pgmem.node n left join turned t on t.seq = n.seq where n.seq = p.seq offset 0) n
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
       where v_window = 1 and n.text_length <= 300 and n.session_place is not null
@@ -311,26 +318,31 @@ begin
   ), sessions as (
     select min(coalesce(b.mean, 0)) as least, nullif(max(coalesce(b.mean, 0)) - min(coalesce(b.mean, 0)), 0) as mean
     from talked t left join by_session b using (session_id)
-  ), linked as (
-    select d.seq, count(distinct d.other) as near
-    from (select array(select p.seq from pool p) as seqs where v_graph) k
-    join pgmem.edge e on e.src = any (k.seqs) and e.dst = any (k.seqs)
-    cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
-    group by d.seq
-  ), judged as (
-    select u.node_seq as seq, sum(u.value) as value
-    from (select array(select p.seq from pool p) as seqs where v_useful > 0) k
-    join pgmem.usefulness u on u.node_seq = any (k.seqs) and u.tenant = any (p_filter.tenants) group by u.node_seq
-  ), checked as (
-    select c.node_seq as seq, (array_agg(c.state order by array_position('{GONE,STALE,FRESH}', c.state)))[1] as state,
-           max(case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end)
-             as loss
-    from (select array(select p.seq from pool p) as seqs) k
-    join pgmem.source_check c on c.node_seq = any (k.seqs)
-    cross join lateral (
-      select n.props ->> 'turn' as turn from pgmem.node n
-      where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n
-    group by c.node_seq
+  -- What stands beside the texts of the candidates: how many of the others each is linked to, how it was useful, and the
+  -- state of its sources. Together, as each of them is often empty and a join of its own costs more than its rows.
+  ), beside as (
+    select b.seq, count(distinct b.other) as near, sum(b.value) as value, max(b.loss) as loss,
+           (array_agg(b.state order by array_position('{GONE,STALE,FRESH}', b.state)) filter (where b.state is not null))[1]
+             as state
+    from (
+      select d.seq, d.other, null::float8 as value, null::numeric as loss, null::text as state
+      from (select array(select p.seq from pool p) as seqs where v_graph) k
+      join pgmem.edge e on e.src = any (k.seqs) and e.dst = any (k.seqs)
+      cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
+      union all
+      select u.node_seq, null, u.value, null, null
+      from (select array(select p.seq from pool p) as seqs where v_useful > 0) k
+      join pgmem.usefulness u on u.node_seq = any (k.seqs) and u.tenant = any (p_filter.tenants)
+      union all
+      select c.node_seq, null, null,
+             case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end,
+             c.state
+      from (select array(select p.seq from pool p) as seqs) k
+      join pgmem.source_check c on c.node_seq = any (k.seqs)
+      cross join lateral (
+        select n.props ->> 'turn' as turn from pgmem.node n
+        where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n) b
+    group by b.seq
   ), whole as (
     select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
            h.trust_level, h.confidence, old.newest,
@@ -339,35 +351,36 @@ begin
            v_timed * t.gate * h.named::integer as time,
            case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
            case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
-           coalesce(g.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
-           v_useful * greatest(least(coalesce(u.value, 0), 1), -1) as usefulness,
-           - v_cited * coalesce(q.loss, 0) as citation, q.state as sources,
+           coalesce(d.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
+           v_useful * greatest(least(coalesce(d.value, 0), 1), -1) as usefulness,
+           - v_cited * coalesce(d.loss, 0) as citation, d.state as sources,
            x.likeness as best_likeness, x.no_vector, x.bm is not null as worded
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
-    left join by_session b on b.session_id = t.session_id left join linked g on g.seq = t.seq
-    left join outdated old on old.seq = t.seq left join judged u on u.seq = t.seq
-    left join checked q on q.seq = t.seq
+    left join by_session b on b.session_id = t.session_id left join beside d on d.seq = t.seq
+    left join outdated old on old.seq = t.seq
     left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
   ), known as (
     select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
            w.base + w.question + w.session + w.prior + w.time + v_dated * w.date + v_sourced * w.source
              + w.usefulness + w.citation + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as answers
     from whole w
-  ), weighed as (
+  ), best_other as materialized (
+    select max(k.answers) - 1e-6 as most from known k where p_fact and k.instruction = 0
+  ), weighed as not materialized (
     select k.*, i.standing, k.answers + i.standing as score
-    from known k cross join (select max(o.answers) - 1e-6 as most from known o where p_fact and o.instruction = 0) best
-    cross join lateral (select case when p_fact then least(k.instruction, greatest(best.most - k.answers, 0))
-                               else k.instruction end as standing) i
+    from known k cross join lateral (
+      select case when p_fact then least(k.instruction, greatest((select b.most from best_other b) - k.answers, 0))
+               else k.instruction end as standing) i
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
-    select k.*, coalesce(l.score, k.score) as lead, coalesce(l.relevance, k.relevance) as known_relevance
-    from weighed k left join (
-      select o.newest, max(k.score) as score, max(k.relevance) as relevance
-      from (select distinct o.newest from outdated o) o join weighed k on coalesce(k.newest, k.seq) = o.newest
-      group by o.newest) l on l.newest = coalesce(k.newest, k.seq)
+    select k.*, case when k.newest is not null or k.seq in (select o.newest from outdated o)
+             then (select array[max(o.score), max(o.relevance)] from weighed o
+                   where coalesce(o.newest, o.seq) = coalesce(k.newest, k.seq))
+             else array[k.score, k.relevance] end as lead
+    from weighed k offset 0
   )
-  select k.seq, case when k.newest is null then k.lead else least(k.score, k.lead - 1e-6) end,
-         case when k.newest is null then k.known_relevance else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
+  select k.seq, case when k.newest is null then k.lead[1] else least(k.score, k.lead[1] - 1e-6) end,
+         case when k.newest is null then k.lead[2] else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
          (select t.places from text t where t.seq = k.seq),
          case when p_explain then jsonb_build_object('fusion', p_fusion, 'alpha',
            case when k.vector is null then 0 when not k.worded then 1 else v_alpha end,
