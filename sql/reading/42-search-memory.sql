@@ -416,13 +416,13 @@ comment on function pgmem.is_named_in is
 -- Twelve words find it as well as all of a long query, and a word that the text holds more than thirty times says nothing
 -- beside one that it holds seldom, so the work is bounded whatever the length. The position of a word is known by the lexemes; its place in the text is that of
 -- the same occurrence of its stem, and English ends some stems in i for y.
-create or replace function pgmem.passage(
+create or replace function pgmem.best_stretch(
   p_text text,
   p_tsv tsvector,
   p_lexemes text[],
   p_weights float8[],
   p_places integer[],
-  p_length integer default 800
+  p_length integer
 ) returns text
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
@@ -438,9 +438,6 @@ declare
   v_begins integer;
   v_ends   integer;
 begin
-  if length(p_text) <= p_length * 1.2 then
-    return p_text;
-  end if;
   v_rare := coalesce((select array_agg(place order by place) from (
     select p.place from unnest(p_places) as p(place) order by p.place limit 12) r), '{1,2,3,4,5,6,7,8,9,10,11,12}');
   select array_agg(h.value order by h.word, h.rare, h.part) into v_hits from (
@@ -494,6 +491,24 @@ begin
   return case when v_from > 1 then '… ' else '' end || v_found;
 end;
 $$;
+comment on function pgmem.best_stretch is
+  'The part of a long text that holds most of what the rarest twelve words of a query weigh, see passage.';
+
+
+-- A function of SQL, which the planner writes into the statement: most texts are short.
+create or replace function pgmem.passage(
+  p_text text,
+  p_tsv tsvector,
+  p_lexemes text[],
+  p_weights float8[],
+  p_places integer[],
+  p_length integer default 800
+) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when length(p_text) <= p_length * 1.2 then p_text
+    else pgmem.best_stretch(p_text, p_tsv, p_lexemes, p_weights, p_places, p_length) end;
+end;
 comment on function pgmem.passage is
   'The part of a text, about 120 words, that holds most of what the rarest twelve words of a query weigh; p_places are '
   'the places of the words that the text holds.';
@@ -567,6 +582,20 @@ comment on function pgmem.packed is
   'The items that fit into some tokens, best first: an item that does not fit is skipped, near copies come once; '
   'how many are left out.';
 
+
+select pgmem.declare_answer('search_result', $$
+One memory found.
+
+`passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the words
+of the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares between
+searches. The other figures are parts of the score.
+
+like keyed_memory
+passage text?, matched text[] = {}, project text?, scope text?, score float8, relevance float8?, vector float8?
+fulltext float8?, graph float8?, trust float8?, confidence float8?, explanation {any}?, created_at timestamptz?
+outdated_by uuid?: The later statement that holds in its place; null: none.
+sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
+$$);
 
 select pgmem.declare_answer('search_answer_row', $$
 Ranked memories and how they were found.
@@ -676,15 +705,15 @@ begin
   )
   select w.best, w.no_vector, w.is_named, w.ranked, k.items, k.words into v_found
   from whole w cross join lateral (
-    select array_agg(jsonb_build_object('id', n.id, 'label', n.label, 'key', n.key, 'title', n.title, 'passage',
+    select array_agg(to_jsonb(row(
+        n.id, n.label, n.key, n.title,
         case when clock_timestamp() < v_until
-          then pgmem.passage(t.searched_text, n.tsv, v_words.lexemes, v_words.weights, r.places) end, 'matched',
-        (select coalesce(jsonb_agg(v_words.lexemes[p]), '[]') from unnest(r.places) p),
-        'project', n.project, 'scope', n.scope, 'score', r.score, 'relevance', r.relevance, 'vector', r.vector,
-        'fulltext', r.fulltext, 'graph', r.graph, 'trust', r.trust, 'confidence', r.confidence, 'explanation', r.parts,
-        'outdated_by', (select o.id from pgmem.node o where o.seq = r.outdated_by),
-        'sources', coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end),
-        'created_at', n.created_at) order by r.score desc, r.seq desc) as items,
+          then pgmem.passage(t.searched_text, n.tsv, v_words.lexemes, v_words.weights, r.places) end,
+        array(select v_words.lexemes[p] from unnest(r.places) p), n.project, n.scope, r.score, r.relevance, r.vector,
+        r.fulltext, r.graph, r.trust, r.confidence, r.parts, n.created_at,
+        (select o.id from pgmem.node o where o.seq = r.outdated_by),
+        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end)
+        )::pgmem.search_result) order by r.score desc, r.seq desc) as items,
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
     from ranked r
@@ -695,7 +724,8 @@ begin
       select p.id, p.label, p.key, p.title, p.props, p.project, p.scope, p.tsv, p.created_at
       from pgmem.node n cross join lateral pgmem.present(n) p
       where n.seq = r.seq and n.turns_at <= pgmem.now() offset 0) n
-    cross join lateral pgmem.searched_text(n.label, n.title, n.props) t
+    -- Made once for each memory: passage names it three times.
+    cross join lateral (select s.searched_text from pgmem.searched_text(n.label, n.title, n.props) s offset 0) t
     where not v_only or r.outdated_by is null and case
       when r.named then true
       -- What has names and is asked for by none of them, while another one is, is about something else.
@@ -808,20 +838,6 @@ end;
 $$;
 comment on function pgmem.model_mismatch is 'Why the vector of a query cannot be compared with those of the store.';
 
-
-select pgmem.declare_answer('search_result', $$
-One memory found.
-
-`passage` is its text, of a long one the part (about 120 words) that holds most of the query; `matched` are the words
-of the query, as stems, that it holds. `score` orders the results of one search; `relevance` (0 to 1) compares between
-searches. The other figures are parts of the score.
-
-like keyed_memory
-passage text?, matched text[] = {}, project text?, scope text?, score float8, relevance float8?, vector float8?
-fulltext float8?, graph float8?, trust float8?, confidence float8?, explanation {any}?, created_at timestamptz?
-outdated_by uuid?: The later statement that holds in its place; null: none.
-sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
-$$);
 
 select pgmem.declare_answer('search_mode', $$
 How a search was made: its mode, whether an arm was missing, and why.
