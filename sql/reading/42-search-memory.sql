@@ -318,8 +318,8 @@ begin
   ), sessions as (
     select min(coalesce(b.mean, 0)) as least, nullif(max(coalesce(b.mean, 0)) - min(coalesce(b.mean, 0)), 0) as mean
     from talked t left join by_session b using (session_id)
-  -- What stands beside the texts of the candidates: how many of the others each is linked to, how it was useful, and the
-  -- state of its sources. Together, as each of them is often empty and a join of its own costs more than its rows.
+  -- What is known of the candidates but for their texts: how many others each is linked to, how it was useful, and the
+  -- state of its sources. Together, as each is often empty, and a join for each costs more than its rows.
   ), beside as (
     select b.seq, count(distinct b.other) as near, sum(b.value) as value, max(b.loss) as loss,
            (array_agg(b.state order by array_position('{GONE,STALE,FRESH}', b.state)) filter (where b.state is not null))[1]
