@@ -735,8 +735,9 @@ def _numbers(release: str) -> list[int]:
 def script() -> Iterator[str]:
     """An install or upgrade as one SQL script for a DBA; it runs the migrations that the store lacks."""
     known = history.migrations()
-    yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\nbegin;\n{_SESSION};\n"
-    yield f"{_hand_over()}\n{_step('become_owner')};\n"
+    begin = f"begin;\n{_SESSION};\n{_hand_over()}\n{_step('become_owner')};\n"
+    yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\n"
+    yield f"{begin}{_step('loosen_caller')}\ncommit;\n{begin}"
     yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("
     yield "version_num varchar(32) constraint alembic_version_pkc primary key);\n"
     order = ", ".join(f"('{each.revision}', {n})" for n, each in enumerate(known))
