@@ -12,7 +12,6 @@ from uuid import UUID
 import typer
 from rich.console import Console
 from rich.panel import Panel
-from rich.progress import Progress, SpinnerColumn
 from rich.syntax import Syntax
 from rich.text import Text
 
@@ -28,6 +27,7 @@ from pgmem.cli.options import (
     facts,
     given,
     most,
+    progress,
     stop,
     store_command,
     terminal,
@@ -108,19 +108,12 @@ def refresh(repo: Repository, dry_run: DryRun = False) -> None:
 
 
 def _refresh(repo: Repository, dry_run: bool) -> None:
-    with Progress(SpinnerColumn(), *Progress.get_default_columns(), console=Console(stderr=True)) as progress:
-        progress.disable = not progress.console.is_terminal
-        reading = progress.add_task("reading", total=None)
-
-        def on_file(done: int, total: int) -> None:
-            progress.update(reading, completed=done, total=total)
-
+    with progress("reading") as on_file:
         report = exit_on_error(
             lambda: scan(repo.root, on_file, None if dry_run else repo.store.settings.data_dir)
         )
-        writing = progress.add_task("storing", total=None)
+    with progress("storing"):
         result = repo.here.run(lambda m: m.refresh_from_run(report, repo.name, dry_run=dry_run))
-        progress.update(writing, total=1, completed=1)
     repo.store.for_people(result)
     _show_refresh(result, report)
 

@@ -15,9 +15,8 @@ import psycopg
 import typer
 from psycopg.rows import dict_row
 from rich.console import Console
-from rich.progress import Progress
 
-from pgmem.cli.options import Rows, exit_on_error, load_settings, print_json, terminal
+from pgmem.cli.options import Rows, exit_on_error, load_settings, print_json, progress, terminal
 from pgmem.errors import PgmemError
 from pgmem.programs import AGAIN
 from pgmem.server.embedded import EmbeddedServer
@@ -219,16 +218,15 @@ async def _save_notes(client: Any, project: str, file: Path, console: Console) -
     turns = [(turn, conversation[f"{key}_date_time"]) for key in sessions for turn in conversation[key]]
     saved = 0
     began = time.perf_counter()
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("notes", total=len(turns))
-        for turn, when in turns:
+    with progress("notes") as report:
+        for done, (turn, when) in enumerate(turns, start=1):
             note = f"{turn['speaker']} ({when}): {turn['text']}"
             result = await client.call_tool(
                 "save_context",
                 {"content": note, "topic": turn["dia_id"], "project_id": project, "focus": "talk"},
             )
             saved += result.structured_content["status"] == "saved"
-            progress.advance(task)
+            report(done, len(turns))
     seconds = time.perf_counter() - began
     topic = "adoption agency"
     found = await client.call_tool(
