@@ -33,7 +33,7 @@ from pgmem.install import schema
 from pgmem.settings import Settings
 from tests.fixtures.fronts import COPY, SENT, Fronts
 
-pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins")
+pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins", "tests.fixtures.clusters")
 
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
 MAY_MAKE_ROLES = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"

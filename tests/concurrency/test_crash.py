@@ -16,15 +16,17 @@ from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
 from tests.concurrency.conftest import StartWriter, Writer, read_until
 from tests.concurrency.writer import PROJECT
+from tests.fixtures.clusters import CopyTo
 
 pytestmark = pytest.mark.embedded
 WRITERS = 4
 
 
 @pytest.fixture
-async def server(place: Path, monkeypatch: pytest.MonkeyPatch) -> EmbeddedServer:
+async def server(place: Path, installed: CopyTo, monkeypatch: pytest.MonkeyPatch) -> EmbeddedServer:
     """An embedded server of this test's own, with a project in it."""
     monkeypatch.delenv("PGMEM_DSN", raising=False)
+    installed(place / "data")
     async with Memory.connect(load(data_dir=place / "data")) as memory:
         await memory.save_session("Set up", PROJECT)
     return EmbeddedServer(place / "data")

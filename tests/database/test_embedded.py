@@ -26,6 +26,7 @@ from pgmem.errors import EmbeddedServerError
 from pgmem.server import embedded
 from pgmem.server.account import system_account
 from pgmem.server.embedded import EmbeddedServer, temporary_server
+from tests.fixtures.clusters import CopyTo
 
 pytestmark = pytest.mark.embedded
 TIMEOUT = 90.0
@@ -137,7 +138,13 @@ def data_dir(place: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def server(data_dir: Path) -> Iterator[EmbeddedServer]:
+def there(cluster: CopyTo, data_dir: Path) -> None:
+    """The directory holds a cluster already."""
+    cluster(data_dir)
+
+
+@pytest.fixture
+def server(there: None, data_dir: Path) -> Iterator[EmbeddedServer]:
     with EmbeddedServer(data_dir) as server:
         yield server
 
@@ -156,6 +163,7 @@ def test_eight_processes_that_start_at_once_on_no_directory_share_one_server(dat
     assert postmasters(data_dir) == []
 
 
+@pytest.mark.usefixtures("there")
 def test_the_server_lives_on_for_the_second_client_when_the_first_closes(data_dir: Path) -> None:
     with Client(data_dir) as first, EmbeddedServer(data_dir) as second:
         first.conninfo()
@@ -165,6 +173,7 @@ def test_the_server_lives_on_for_the_second_client_when_the_first_closes(data_di
     assert postmasters(data_dir) == []
 
 
+@pytest.mark.usefixtures("there")
 def test_a_killed_client_does_not_keep_the_last_one_from_stopping_the_server(data_dir: Path) -> None:
     with Client(data_dir) as killed, Client(data_dir) as last:
         killed.conninfo()
@@ -175,6 +184,7 @@ def test_a_killed_client_does_not_keep_the_last_one_from_stopping_the_server(dat
     assert postmasters(data_dir) == []
 
 
+@pytest.mark.usefixtures("there")
 def test_a_server_whose_only_client_was_killed_serves_the_next_and_stops_with_it(data_dir: Path) -> None:
     with Client(data_dir) as killed:
         killed.conninfo()
@@ -185,6 +195,7 @@ def test_a_server_whose_only_client_was_killed_serves_the_next_and_stops_with_it
     assert postmasters(data_dir) == []
 
 
+@pytest.mark.usefixtures("there")
 def test_clients_that_come_while_the_last_one_goes_all_find_a_server(data_dir: Path) -> None:
     for _ in range(3):
         with ExitStack() as stack:
@@ -214,6 +225,7 @@ def test_a_service_of_libpq_that_is_not_defined_is_named_at_once(
         server.start()
 
 
+@pytest.mark.usefixtures("there")
 def test_the_end_of_a_forked_child_leaves_the_server_to_its_parent(data_dir: Path) -> None:
     with Client(data_dir, FORKING_CLIENT) as parent:
         assert query(parent.conninfo(), "select 1") == 1
@@ -248,6 +260,7 @@ def test_a_client_that_waits_too_long_for_another_reports_it(
 # Recovery
 
 
+@pytest.mark.usefixtures("there")
 def test_starting_again_after_the_postmaster_is_killed_brings_back_what_was_committed(data_dir: Path) -> None:
     with EmbeddedServer(data_dir) as server, Client(data_dir) as other:
         other.conninfo()
@@ -274,6 +287,7 @@ def test_a_busy_backend_that_outlives_its_postmaster_only_delays_the_recovery(
     assert "still in use" in (data_dir / "server.log").read_text()
 
 
+@pytest.mark.usefixtures("there")
 @pytest.mark.parametrize("lines", [0, 1, 8])
 def test_a_postmaster_pid_whose_number_another_process_has_now_is_replaced(
     data_dir: Path, lines: int
@@ -316,6 +330,7 @@ def test_files_in_the_place_of_the_cluster_are_refused_and_kept(data_dir: Path) 
     assert precious.exists()
 
 
+@pytest.mark.usefixtures("there")
 def test_a_start_that_fails_shows_the_end_of_the_server_log(data_dir: Path) -> None:
     with EmbeddedServer(data_dir):
         pass
@@ -411,6 +426,7 @@ def test_letters_beyond_ascii_are_letters_and_dashes_are_not(server: EmbeddedSer
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/dev/shm")
+@pytest.mark.usefixtures("there")
 def test_small_shared_memory_is_not_relied_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     small = SimpleNamespace(f_frsize=4096, f_blocks=64 * 256)
     monkeypatch.setattr(os, "statvfs", lambda path: small)
@@ -483,9 +499,10 @@ def test_the_dsn_of_the_embedded_server_is_printed_and_works_until_it_is_stopped
 
 
 def test_the_embedded_server_listens_on_loopback_with_a_password_on_request(
-    data_dir: Path, free_tcp_port: int
+    data_dir: Path, installed: CopyTo, free_tcp_port: int
 ) -> None:
     """A TCP port for the embedded server on request."""
+    installed(data_dir)
     port = str(free_tcp_port)
     printed = pgmem(data_dir, "dsn", PGMEM_EMBEDDED_PORT=port)
     assert printed.returncode == 0, printed.stderr

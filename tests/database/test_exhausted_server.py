@@ -15,10 +15,10 @@ from psycopg.rows import DictRow
 
 from pgmem import Memory
 from pgmem.errors import OutOfResources
-from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
 from tests.conftest import roomy_place
+from tests.fixtures.clusters import CopyTo
 from tests.serving import Agent, serving
 
 pytestmark = pytest.mark.anyio
@@ -27,13 +27,12 @@ FILL = "select count(pg_try_advisory_lock(i)) from generate_series(1::bigint, 10
 
 
 @pytest.fixture
-def alone() -> Iterator[str]:
+def alone(installed: CopyTo) -> Iterator[str]:
     """The DSN of a server that no other test uses."""
     folder = Path(mkdtemp(prefix="pgmem-short-", dir=roomy_place()))
+    installed(folder)
     with EmbeddedServer(folder) as server:
-        dsn = server.start()
-        schema.upgrade(dsn)
-        yield dsn
+        yield server.start()
     rmtree(folder, ignore_errors=True)
 
 

@@ -24,12 +24,12 @@ from pgmem.cli import app
 from pgmem.database import replica
 from pgmem.database.watch import Call, Save
 from pgmem.errors import InvalidArgument
-from pgmem.install import schema
 from pgmem.models import MemoryScope
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings, load
 from pgmem.telemetry.metrics import Metrics
 from tests.conftest import roomy_place
+from tests.fixtures.clusters import CopyTo
 
 pytestmark = [pytest.mark.anyio, pytest.mark.embedded]
 
@@ -90,12 +90,12 @@ class Standby:
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[str, Standby]]:
+def servers(installed: CopyTo) -> Iterator[tuple[str, Standby]]:
     """A primary with pgmem, and its replica."""
     folder = Path(mkdtemp(prefix="pgmem-replica-", dir=roomy_place()))
+    installed(folder)
     with EmbeddedServer(folder) as server:
         primary = server.start()
-        schema.upgrade(primary)
         standby = Standby(server.bin_dir, primary, folder / "standby")
         standby.start()
         try:

@@ -13,10 +13,10 @@ import pytest
 
 from pgmem import Memory
 from pgmem.errors import DatabaseUnavailable
-from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
 from tests.conftest import Call, roomy_place
+from tests.fixtures.clusters import CopyTo
 
 pytestmark = [pytest.mark.anyio, pytest.mark.embedded]
 
@@ -24,12 +24,12 @@ _AT_ONCE_S = 1.5  # the probe takes half a second, and the machine may be busy
 
 
 @pytest.fixture
-def stopped() -> Iterator[tuple[str, Callable[[], object], Callable[[], object]]]:
+def stopped(installed: CopyTo) -> Iterator[tuple[str, Callable[[], object], Callable[[], object]]]:
     """The DSN of a server of this test's own, how to stop it, and how to start it again."""
     folder = Path(mkdtemp(prefix="pgmem-away-", dir=roomy_place()))
+    installed(folder)
     with EmbeddedServer(folder) as server:
         dsn = server.start()
-        schema.upgrade(dsn)
         data = str(folder / "postgres")
         stop = partial(server._run, "pg_ctl", "stop", "-w", "-m", "immediate", "-D", data)
         yield dsn, stop, server.start

@@ -17,6 +17,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.fixtures.clusters import CopyTo
+
 TIMEOUT = 90
 
 
@@ -122,7 +124,10 @@ def test_a_server_says_once_which_variable_the_store_overrules(
     assert said.count("HYBRID_ALPHA is 0.9 and the store has 0.5, which is in force") == 1
 
 
-def test_when_stdin_closes_the_process_ends_and_stops_the_server_it_started(place: Path) -> None:
+def test_when_stdin_closes_the_process_ends_and_stops_the_server_it_started(
+    place: Path, installed: CopyTo
+) -> None:
+    installed(place / "data")
     with process(place / "data") as server:
         greet(server)
         saved = ask(server, call("save_session", objective="x", project_id="p"))

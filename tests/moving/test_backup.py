@@ -25,6 +25,7 @@ from pgmem.install import schema
 from pgmem.server.backup import backup, restore
 from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import Call, caller
+from tests.fixtures.clusters import CopyTo
 from tests.moving.conftest import NewStore, exported, imported
 
 Run = Callable[..., Result]
@@ -62,18 +63,18 @@ def folder() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def home(folder: Path) -> Iterator[EmbeddedServer]:
+def home(folder: Path, installed: CopyTo) -> Iterator[EmbeddedServer]:
     """An embedded server with a project."""
+    installed(folder / "home")
     with EmbeddedServer(folder / "home") as server:
-        dsn = server.start()
-        schema.upgrade(dsn)
-        verbs(dsn, lambda call: call("save_session", objective="open the shop", project_id="shop"))
+        verbs(server.start(), lambda call: call("save_session", objective="open the shop", project_id="shop"))
         yield server
 
 
 @pytest.fixture(scope="module")
-def spare(folder: Path) -> Iterator[EmbeddedServer]:
+def spare(folder: Path, cluster: CopyTo) -> Iterator[EmbeddedServer]:
     """A second embedded server, to restore into."""
+    cluster(folder / "spare")
     with EmbeddedServer(folder / "spare") as server:
         yield server
 
@@ -256,13 +257,13 @@ insert into pgmem.verb select (jsonb_populate_record(v, '{{"name": "prepared", "
 
 
 def test_the_code_of_a_backup_that_another_person_prepared_is_not_run(
-    spare: EmbeddedServer, folder: Path, run: Run
+    spare: EmbeddedServer, folder: Path, installed: CopyTo, run: Run
 ) -> None:
     """Triggers, defaults, constraints, indexes, functions and views of the dump: none is in the restored store."""
     file = folder / "ran"
+    installed(folder / "prepared")
     with EmbeddedServer(folder / "prepared") as server:
         dsn = server.start()
-        schema.upgrade(dsn)
         verbs(dsn, lambda call: call("save_session", objective="open the shop", project_id="shop"))
         with psycopg.connect(dsn, autocommit=True) as connection:
             connection.execute(PREPARED.format(file=file).encode())
@@ -307,10 +308,11 @@ def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_
         assert client.execute("select count(*) > 0 from pgmem.node").fetchone() == (True,)
 
 
-def test_the_way_out_of_another_major(folder: Path, run: Run) -> None:
+def test_the_way_out_of_another_major(folder: Path, installed: CopyTo, run: Run) -> None:
     """What a person does when a new pgmem brings a new PostgreSQL: the old one backs up, the new one restores."""
     data = folder / "old"
     surroundings = {"PGMEM_DATA_DIR": str(data)}
+    installed(data)
     with EmbeddedServer(data) as server:
         dsn = server.start()
         schema.upgrade(dsn, roles=True)

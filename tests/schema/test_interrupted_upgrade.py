@@ -16,6 +16,7 @@ import pytest
 
 from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
+from tests.fixtures.clusters import CopyTo
 from tests.schema import stores
 from tests.schema.conftest import ROOT, Program, released_schema_of
 from tests.schema.test_released_upgrade import RELEASE
@@ -207,7 +208,10 @@ def test_a_client_that_is_killed_leaves_the_store_as_it_was(old: str) -> None:
 
 
 @pytest.mark.embedded
-def test_a_server_that_is_killed_leaves_the_store_as_it_was(place: Path, program: Program) -> None:
+def test_a_server_that_is_killed_leaves_the_store_as_it_was(
+    place: Path, cluster: CopyTo, program: Program
+) -> None:
+    cluster(place / "data")
     with EmbeddedServer(place / "data") as server:
         own = server.start()
         stores.load(own, RELEASE / "one.dump.gz", program)

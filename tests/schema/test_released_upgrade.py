@@ -35,6 +35,7 @@ from pgmem.server import backup
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings
 from tests.conftest import is_managed, without
+from tests.fixtures.clusters import CopyTo
 from tests.schema import stores
 from tests.schema.conftest import Program, schema_of
 from tests.waiting import until
@@ -122,8 +123,8 @@ CASES = [
 class Machines:
     """Where stores of a test are: a server with its superuser, databases that go in the end, logins, a pooler."""
 
-    def __init__(self, admin: str, stack: ExitStack) -> None:
-        self.admin, self.stack = admin, stack
+    def __init__(self, admin: str, cluster: CopyTo, stack: ExitStack) -> None:
+        self.admin, self.cluster, self.stack = admin, cluster, stack
         self.connection = stack.enter_context(psycopg.connect(admin, autocommit=True))
         self.connection.execute(stores.ROLES)
 
@@ -192,10 +193,10 @@ def data_dir(place: Path) -> Path:
 
 
 @pytest.fixture
-def machines(server: str, data_dir: Path) -> Iterator[Machines]:
+def machines(server: str, cluster: CopyTo) -> Iterator[Machines]:
     """The server of the tests with what this test makes on it."""
     with ExitStack() as stack:
-        yield Machines(server, stack)
+        yield Machines(server, cluster, stack)
 
 
 @pytest.fixture(scope="module")
@@ -316,6 +317,7 @@ def come(
 
 def restored(case: Case, data_dir: Path, machines: Machines) -> str:
     """The store in an embedded server, out of the old release's backup; the server ends with the test."""
+    machines.cluster(data_dir)
     server = machines.stack.enter_context(EmbeddedServer(data_dir))
     dsn = server.start()
     with psycopg.connect(dsn, autocommit=True) as connection:

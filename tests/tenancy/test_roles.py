@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,6 +18,7 @@ from pgmem.errors import NotPermitted
 from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import Call, GraphDifferences, caller, roomy_place
+from tests.fixtures.clusters import CopyTo
 from tests.fixtures.logins import PASSWORD, Login
 from tests.fixtures.verbs import ActAs, Rows
 
@@ -87,14 +89,12 @@ def test_a_label_that_a_member_of_the_owner_makes_in_the_graph_is_the_owners(
 
 
 @pytest.fixture
-def of_installer() -> Iterator[str]:
+def of_installer(cluster: CopyTo) -> Iterator[str]:
     """The superuser's DSN of a database that the role installer owns, on a server of the test's own."""
     # Not tmp_path: under root the server is another user, and each pytest that starts closes those folders to others.
-    with (
-        TemporaryDirectory(dir=roomy_place(), ignore_cleanup_errors=True) as folder,
-        EmbeddedServer(Path(folder)) as fresh,
-    ):
-        dsn = fresh.start()
+    with TemporaryDirectory(dir=roomy_place(), ignore_cleanup_errors=True) as folder, ExitStack() as stack:
+        cluster(Path(folder))
+        dsn = stack.enter_context(EmbeddedServer(Path(folder))).start()
         with psycopg.connect(dsn, autocommit=True) as admin:
             admin.execute("create role installer login createrole")
             admin.execute("create database store owner installer")
