@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Hashable
-from contextlib import asynccontextmanager
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Hashable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -90,6 +90,37 @@ class Shares:
             share.users -= 1
             if not share.users:
                 self._of.pop(tenant, None)
+
+
+class Streams:
+    """Counts the streams that owners have open.
+
+    Args:
+        of_owner: that an owner may have at once.
+        of_all: that all owners together may have.
+        refusal: what is said of one more.
+    """
+
+    def __init__(self, of_owner: int, of_all: float, refusal: str) -> None:
+        self._of_owner, self._of_all, self._refusal = of_owner, of_all, refusal
+        self._open: Counter[Hashable] = Counter()
+
+    @contextmanager
+    def place(self, owner: Hashable) -> Iterator[None]:
+        """Count a stream of an owner for the time of the block.
+
+        Raises:
+            Busy: the owner, or all together, have as many as they may.
+        """
+        if self._open[owner] >= self._of_owner or self._open.total() >= self._of_all:
+            raise Busy(self._refusal)
+        self._open[owner] += 1
+        try:
+            yield
+        finally:
+            self._open[owner] -= 1
+            if not self._open[owner]:
+                del self._open[owner]
 
 
 class Rates:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from time import monotonic
 
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from pgmem.errors import PgmemError
+from pgmem.errors import Busy, PgmemError
 from pgmem.models import Activity
 from pgmem.ui import render
 from pgmem.ui.visit import Page, Visit
 
 _QUIET_S = 15.0  # until a page hears that it is still connected, and shows what no memory changed by, such as a refusal
 _LONGEST_S = 1800.0
-_AT_ONCE = 6
 
 
 @dataclass(slots=True)
@@ -61,18 +61,13 @@ class _Live(StreamingResponse):
         self._visit = visit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        follows, person = self._visit.sessions.follows, self._visit.session.person
-        if follows[person] >= _AT_ONCE:
-            refused = "Too many open activity pages; close one."
-            await PlainTextResponse(refused, 503)(scope, receive, send)
-            return
-        follows[person] += 1
-        try:
+        with ExitStack() as held:
+            try:
+                held.enter_context(self._visit.sessions.follows.place(self._visit.session.person))
+            except Busy as refused:
+                await PlainTextResponse(str(refused), 503)(scope, receive, send)
+                return
             await super().__call__(scope, receive, send)
-        finally:
-            follows[person] -= 1
-            if not follows[person]:
-                del follows[person]
 
 
 async def _events(visit: Visit) -> AsyncIterator[str]:

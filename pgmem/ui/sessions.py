@@ -5,15 +5,18 @@ from __future__ import annotations
 import hmac
 import secrets
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass, field
 from hashlib import sha256
+from math import inf
 
+from pgmem.database.shares import Streams
 from pgmem.models import MemoryScope
 
 _IDLE_S = 12 * 3600
 _MOST = 1000  # sessions that are remembered; the least recent one is dropped first
 _OF_ONE = 20  # sessions of one person, so that one who signs in again and again signs out nobody else
+_FOLLOWS = 6  # pages of one person that follow the activity
 _LINK_S = 600
 
 
@@ -86,8 +89,8 @@ class Sessions:
     def __init__(self) -> None:
         self._open: OrderedDict[str, Session] = OrderedDict()
         self._links: dict[str, tuple[float, Person]] = {}
-        self.follows: Counter[Person] = Counter()
-        """How many pages of each person follow the activity."""
+        self.follows = Streams(_FOLLOWS, inf, "Too many open activity pages; close one.")
+        """The pages that follow the activity, by person."""
 
     def begin(self, person: Person) -> Session:
         """Sign a person in."""

@@ -7,15 +7,15 @@ its own kind: a tenant has so many of them, and all tenants together.
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Hashable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import asdict
 
 from starlette.datastructures import Headers, QueryParams
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from pgmem.database.shares import Streams
 from pgmem.documents import parse
 from pgmem.errors import Busy, CursorLost, DatabaseUnavailable, InvalidArgument, PgmemError
 from pgmem.feed.following import follow_pages
@@ -28,28 +28,13 @@ _OF_TENANT, _OF_ALL = 64, 1024
 _ALIVE_S = 15.0
 
 
-class Listeners:
-    """Counts the streams that are open, by tenant."""
-
-    def __init__(self) -> None:
-        self._open: Counter[Hashable] = Counter()
-
-    @contextmanager
-    def place(self, tenant: Hashable) -> Iterator[None]:
-        """Count a stream of a tenant for the time of the block.
-
-        Raises:
-            Busy: the tenant, or all together, have as many as they may.
-        """
-        if self._open[tenant] >= _OF_TENANT or self._open.total() >= _OF_ALL:
-            raise Busy(f"Too many listeners: a tenant has {_OF_TENANT} at once. Close one, then try again.")
-        self._open[tenant] += 1
-        try:
-            yield
-        finally:
-            self._open[tenant] -= 1
-            if not self._open[tenant]:
-                del self._open[tenant]
+def listeners() -> Streams:
+    """The streams that are open, by tenant."""
+    return Streams(
+        _OF_TENANT,
+        _OF_ALL,
+        f"Too many listeners: a tenant has {_OF_TENANT} at once. Close one, then try again.",
+    )
 
 
 async def stream(

@@ -90,7 +90,7 @@ class Admission:
         self._app = app
         self._store = store
         self._security = TransportSecurityMiddleware(security)
-        self._listeners = changes.Listeners()
+        self._listeners = changes.listeners()
         self._answered = answer
         self._verify = verify
         self._most_bytes = most_bytes
