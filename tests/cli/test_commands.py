@@ -42,9 +42,9 @@ def test_the_commands_are_there() -> None:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_every_command_has_help_and_is_in_the_reference(path: tuple[str, ...], run: Run) -> None:
+def test_every_command_has_help_and_is_in_the_reference(path: tuple[str, ...], alone: Run) -> None:
     for name in ("--help", "-h"):
-        shown = run(*path, name)
+        shown = alone(*path, name)
         assert shown.exit_code == 0
         assert f"pgmem {' '.join(path)}" in shown.stdout
     assert f"## pgmem {' '.join(path)}\n" in (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
@@ -61,12 +61,12 @@ def test_every_option_and_argument_has_help() -> None:
     assert bare(typer.main.get_command(app), "pgmem") == []
 
 
-def test_the_release_is_shown(run: Run) -> None:
-    assert run("--version").stdout == f"pgmem {release()}\n"
+def test_the_release_is_shown(alone: Run) -> None:
+    assert alone("--version").stdout == f"pgmem {release()}\n"
 
 
-def test_without_a_command_the_help_is_shown(run: Run) -> None:
-    assert "retrieve" in run().stdout
+def test_without_a_command_the_help_is_shown(alone: Run) -> None:
+    assert "retrieve" in alone().stdout
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
     ],
 )
 def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(
-    run: Run, arguments: list[str], message: str
+    alone: Run, arguments: list[str], message: str
 ) -> None:
-    result = run(*arguments)
+    result = alone(*arguments)
     assert result.exit_code == 2
     assert result.stdout == ""
     assert result.stderr.startswith(message)
@@ -119,8 +119,8 @@ def test_wrong_usage_is_one_line_on_stderr_and_exit_code_2(
         ("PGMEM_CAPTURE", "perhaps"),
     ],
 )
-def test_a_bad_setting_is_named(run: Run, variable: str, value: str) -> None:
-    result = run("status", **{variable: value})
+def test_a_bad_setting_is_named(alone: Run, variable: str, value: str) -> None:
+    result = alone("status", **{variable: value})
     assert result.exit_code == 2
     assert result.stderr.startswith(f"pgmem: {variable}: ")
     assert result.stderr.count("\n") == 1
@@ -132,11 +132,11 @@ MORE = (["graph", "check"], ["graph", "rebuild"], ["config", "get"], ["config", 
 
 @pytest.mark.parametrize("arguments", [*SOME, *MORE], ids=" ".join)
 def test_a_dsn_that_does_not_answer_is_an_error_and_nothing_else_is_used(
-    run: Run, tmp_path: Path, arguments: list[str]
+    alone: Run, tmp_path: Path, arguments: list[str]
 ) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        result = run(*arguments, PGMEM_DSN=f"host=127.0.0.1 port={taken.getsockname()[1]} dbname=x")
+        result = alone(*arguments, PGMEM_DSN=f"host=127.0.0.1 port={taken.getsockname()[1]} dbname=x")
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr.startswith("pgmem: ")
@@ -231,10 +231,10 @@ def test_a_wrong_setting_is_named_as_it_was_given(name: str, monkeypatch: pytest
         load()
 
 
-def test_a_dsn_that_is_none_is_named(run: Run) -> None:
-    result = run("status", PGMEM_DSN="just some words")
+def test_a_dsn_that_is_none_is_named(alone: Run) -> None:
+    result = alone("status", PGMEM_DSN="just some words")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
     assert "PGMEM_DSN" in result.stderr
-    option = run("status", "--dsn", "just some words").stderr
+    option = alone("status", "--dsn", "just some words").stderr
     assert ("Invalid --dsn: use a connection string" in option, "PGMEM_DSN" in option) == (True, False)

@@ -127,17 +127,17 @@ def test_hygiene_names_the_command_that_repairs(run: Run, call: Call) -> None:
 
 
 @pytest.mark.parametrize("line", [line for lines in EXAMPLES.values() for line in lines])
-def test_the_examples_of_the_help_are_commands(line: str, run: Run) -> None:
+def test_the_examples_of_the_help_are_commands(line: str, alone: Run) -> None:
     program, name, *words = shlex.split(line)
     command = typer.main.get_command(app).get_command(None, name)  # type: ignore[attr-defined]
     assert program == "pgmem"
     assert command.make_context(name, words, resilient_parsing=False).params
-    assert line in " ".join(run(name, "--help", COLUMNS="200").stdout.split())
+    assert line in " ".join(alone(name, "--help", COLUMNS="200").stdout.split())
 
 
-def test_help_is_a_command_and_the_version_imports_no_engine(run: Run) -> None:
-    assert run("help", "search").stdout == run("search", "--help").stdout
-    assert run("help").stdout == run("--help").stdout
+def test_help_is_a_command_and_the_version_imports_no_engine(alone: Run) -> None:
+    assert alone("help", "search").stdout == alone("search", "--help").stdout
+    assert alone("help").stdout == alone("--help").stdout
     code = (
         "import atexit, sys; from pgmem.__main__ import main; "
         "atexit.register(lambda: print(*{'psycopg', 'sqlalchemy', 'pgmem.install'} & set(sys.modules), file=sys.stderr)); "
