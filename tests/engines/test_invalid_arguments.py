@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 from uuid import UUID
 
 import psycopg
 import pytest
+from psycopg.rows import DictRow, dict_row
 
 from pgmem import Memory
 from pgmem.errors import InvalidArgument, MemoryNotFound
-from tests.conftest import Call
+from pgmem.settings import Settings
+from tests.conftest import Call, new_database, past_the_pooler
 
 pytestmark = pytest.mark.anyio
 
@@ -125,13 +127,38 @@ REFUSED: dict[str, tuple[Ask, str]] = {
 }
 
 
-@pytest.fixture
-async def filled(memory: Memory) -> Memory:
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+def refused(server: str, template: str) -> Iterator[str]:
+    """The database of all tests here, as each must leave it as it was."""
+    with new_database(server, template) as dsn:
+        yield dsn
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the outbox would be."""
+    return tmp_path_factory.mktemp("data")
+
+
+@pytest.fixture(scope="module")
+async def filled(refused: str, folder: Path) -> AsyncIterator[Memory]:
     """A memory with a project and two decisions, that must be the same after the test."""
-    await memory.save_session("open", "shop")
-    for title in ("Take cards", "Refuse cash"):
-        await memory.save_decision(title, "r", "shop")
-    return memory
+    async with Memory.connect(Settings(dsn=refused, data_dir=folder, prepare=True, retry_wait_s=0)) as memory:
+        await memory.save_session("open", "shop")
+        for title in ("Take cards", "Refuse cash"):
+            await memory.save_decision(title, "r", "shop")
+        yield memory
+
+
+@pytest.fixture(scope="module")
+def connection(refused: str) -> Iterator[psycopg.Connection[DictRow]]:
+    with psycopg.connect(past_the_pooler(refused), autocommit=True, row_factory=dict_row) as connection:
+        yield connection
 
 
 def counts(connection: psycopg.Connection[Any]) -> dict[str, int]:
@@ -146,7 +173,7 @@ def counts(connection: psycopg.Connection[Any]) -> dict[str, int]:
 
 @pytest.mark.parametrize("case", REFUSED)
 async def test_what_cannot_be_read_is_an_error_that_says_what_to_send(
-    filled: Memory, connection: psycopg.Connection[Any], tmp_path: Path, case: str
+    filled: Memory, connection: psycopg.Connection[Any], folder: Path, case: str
 ) -> None:
     ask, message = REFUSED[case]
     before = counts(connection)
@@ -154,7 +181,7 @@ async def test_what_cannot_be_read_is_an_error_that_says_what_to_send(
         await ask(filled)
     assert len(str(caught.value)) < 2000
     assert counts(connection) == before
-    assert list(tmp_path.rglob("*.json")) == []
+    assert list(folder.rglob("*.json")) == []
 
 
 @pytest.mark.parametrize(
@@ -184,8 +211,8 @@ async def test_what_is_not_there_is_not_found_and_nothing_is_written(
         (lambda m: m.save_decision("t", "r", "nope"), "blocked_scope"),
         (lambda m: m.save_context("c", ""), "blocked_scope"),
         (lambda m: m.save_context("c", "shop", scope="global"), "failed"),
-        (lambda m: m.save_context("c", "shop", scope="global", governance_token=HUGE), "failed"),
-        (lambda m: m.save_context("c", "shop", scope="global", governance_token="\x00"), "failed"),
+        (lambda m: m.save_context("d", "shop", scope="global", governance_token=HUGE), "failed"),
+        (lambda m: m.save_context("e", "shop", scope="global", governance_token="\x00"), "failed"),
         (
             lambda m: m.upsert_entity(
                 "e", "f", "shop", [{"entity_name": "nobody", "relationship_type": "CONFLICTS_WITH"}]
@@ -207,10 +234,10 @@ async def test_what_is_refused_is_a_status_and_leaves_only_its_attempt(
 
 @pytest.mark.parametrize("project_id", [None, "", " "])
 async def test_a_save_without_a_project_answers_the_same_in_every_interface(
-    memory: Memory, call: Call, project_id: str
+    filled: Memory, call: Call, project_id: str
 ) -> None:
     """None in Python was a function that does not exist."""
-    found = await memory.save_decision("T", "r", project_id)
+    found = await filled.save_decision("T", "r", project_id)
     verb = call("save_decision", title="T", rationale="r", project_id=project_id)
     assert (found.status, found.message, found.next_step) == (
         verb["status"],
