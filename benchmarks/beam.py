@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.databases import Progress, unseen
 from benchmarks.metrics import mean_of, score
-from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
+from benchmarks.talks import Question, Talk, Turn, answered, percentages, search
 from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
@@ -107,9 +107,7 @@ async def run(memory: Memory, folder: Path, *, progress: Progress = unseen) -> d
         ValueError: the folder is in another layout.
     """
     chats = read(folder)
-    await each(memory, chats, save, progress, "writing chats")
-    await settle(memory)
-    scored = [row for rows in await each(memory, chats, ask, progress, "questions") for row in rows]
+    scored = await answered(memory, chats, ask, progress, "chats")
     kinds = sorted({row["kind"] for row in scored})
     return {
         "bench": "beam",

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.databases import Progress, unseen
 from benchmarks.metrics import score as scores_of
-from benchmarks.talks import Question, Talk, Turn, each, percentages, save, search, settle
+from benchmarks.talks import Question, Talk, Turn, answered, percentages, search
 from benchmarks.trust import abstention, budgeted
 from pgmem.memory import Memory
 
@@ -153,9 +153,7 @@ async def run(memory: Memory, file: Path, *, progress: Progress = unseen) -> dic
         ValueError: the file is in another schema.
     """
     haystacks, left_out = read(file)
-    await each(memory, haystacks, save, progress, "writing haystacks")
-    await settle(memory)
-    scored = [row for rows in await each(memory, haystacks, ask, progress, "questions") for row in rows]
+    scored = await answered(memory, haystacks, ask, progress, "haystacks")
     kinds = sorted({row["kind"] for row in scored})
     return {
         "bench": "longmemeval",

@@ -97,6 +97,19 @@ async def each(
     return done
 
 
+async def answered(
+    memory: Memory,
+    talks: Sequence[Talk[Q]],
+    ask: Callable[[Memory, Talk[Q]], Awaitable[list[R]]],
+    progress: Progress,
+    what: str,
+) -> list[R]:
+    """Save the conversations, ask the questions of each; the scores of all questions."""
+    await each(memory, talks, save, progress, f"writing {what}")
+    await settle(memory)
+    return [row for rows in await each(memory, talks, ask, progress, "questions") for row in rows]
+
+
 async def settle(memory: Memory) -> None:
     """Embed what was written, and count its words."""
     await memory.embed_waiting()

@@ -138,13 +138,13 @@ def demo(
 
 
 async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> dict[str, Any]:
-    console = terminal(quiet=quiet)
+    console, began = terminal(quiet=quiet), time.perf_counter()
     with closing(EmbeddedServer(settings.data_dir)) as server:  # not started where --dsn names another one
         dsn = settings.dsn or server.start()
         from mcp.shared.exceptions import MCPError
 
         try:
-            done = await _work(settings, console, conversation)
+            done = await _work(settings, console, conversation, began)
         except* MCPError as errors:
             raise PgmemError("pgmem mcp ended before it answered; its messages are above.") from errors
         with psycopg.connect(dsn, row_factory=dict_row) as connection:
@@ -168,7 +168,9 @@ def _cypher(connection: psycopg.Connection[dict[str, Any]], project: str) -> lis
         return [{"refused": error.diag.message_primary}]
 
 
-async def _work(settings: Settings, console: Console, conversation: Path | None) -> dict[str, Any]:
+async def _work(
+    settings: Settings, console: Console, conversation: Path | None, began: float
+) -> dict[str, Any]:
     from mcp.client.client import Client
     from mcp.client.stdio import StdioServerParameters, stdio_client
 
@@ -178,7 +180,6 @@ async def _work(settings: Settings, console: Console, conversation: Path | None)
     if settings.dsn is not None:
         environment["PGMEM_DSN"] = settings.dsn
     parameters = StdioServerParameters(command=AGAIN[0], args=[*AGAIN[1:], "mcp"], env=environment)
-    began = time.perf_counter()
     steps: list[dict[str, Any]] = []
     project = PROJECT if settings.dsn is None else f"{PROJECT}-{time.time_ns():x}"
     async with Client(stdio_client(parameters)) as client:

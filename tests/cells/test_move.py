@@ -97,6 +97,16 @@ def other_than(fleet: Fleet, number: int) -> int:
     return next(n for n in fleet.numbers if n != number)
 
 
+def moved(fleet: Fleet) -> tuple[str, int]:
+    """An organisation that has moved, and the cell that it left."""
+    org = name()
+    filled(fleet, org)
+    home = fleet.home(org)
+    with Directory.open(fleet.dsn) as found:
+        mover.move(found, org, found.cell(other_than(fleet, home)), said)
+    return org, home
+
+
 def differences(fleet: Fleet) -> int:
     total = 0
     for number in fleet.numbers:
@@ -145,11 +155,7 @@ def test_everything_of_an_organisation_arrives_as_it_was(fleet: Fleet, tmp_path:
 
 
 def test_tables_that_hold_rows_of_an_organisation_hold_none_after_its_move(fleet: Fleet) -> None:
-    org = name()
-    filled(fleet, org)
-    home = fleet.home(org)
-    with Directory.open(fleet.dsn) as found:
-        mover.move(found, org, found.cell(other_than(fleet, home)), said)
+    org, home = moved(fleet)
     with fleet.cell(home) as cell:
         for table in cell.execute("select name, condition from pgmem.subject_tables()").fetchall():
             condition = table["condition"].replace("$1", f"'{org}'").replace("$2", "''")
@@ -447,11 +453,7 @@ def test_a_drained_cell_holds_no_organisation(fleet: Fleet) -> None:
 
 
 def test_the_old_cell_refuses_an_organisation_that_left(fleet: Fleet) -> None:
-    org = name()
-    filled(fleet, org)
-    home = fleet.home(org)
-    with Directory.open(fleet.dsn) as found:
-        mover.move(found, org, found.cell(other_than(fleet, home)), said)
+    org, home = moved(fleet)
     with fleet.cell(home) as cell:
         cell.execute("select set_config('pgmem.org_id', %s, false)", (org,))
         for verb in ("retrieve_context('shop')", "save_context('x', 'shop')"):
