@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,17 @@ import pytest
 from psycopg.rows import DictRow
 from typer.testing import CliRunner, Result
 
+from pgmem import Memory
 from pgmem.cli import app
+from pgmem.settings import load
+from tests import repositories
 from tests.conftest import Call
 
 Draft = Callable[..., Any]
 Query = Callable[..., dict[str, Any]]
 Records = Callable[..., list[dict[str, Any]]]
 Refresh = Callable[..., DictRow]
+Opened = Callable[..., AbstractAsyncContextManager[Memory]]
 Run = Callable[..., Result]
 Set = Callable[[str, object], None]
 
@@ -185,15 +188,8 @@ def commit(tree: Path) -> Commit:
     """`commit("2026-01-10")` makes the tree a repository, if it is none, and commits all of it on that day."""
 
     def commit(day: str) -> None:
-        environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(tree.parent),
-            **{f"GIT_{who}_NAME": "Ada" for who in ("AUTHOR", "COMMITTER")},
-            **{f"GIT_{who}_EMAIL": "ada@example.com" for who in ("AUTHOR", "COMMITTER")},
-            **{f"GIT_{who}_DATE": f"{day}T12:00:00Z" for who in ("AUTHOR", "COMMITTER")},
-        }
-        for command in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", day]):
-            subprocess.run(["git", *command], cwd=tree, env=environment, check=True, capture_output=True)
+        for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", day]):
+            repositories.git(tree, *command, at=f"{day}T12:00:00Z")
 
     return commit
 
@@ -209,21 +205,9 @@ def git(tmp_path: Path) -> Git:
     root.mkdir()
 
     def git(*arguments: str, day: int = 1, who: str = "Ada", cwd: Path = root) -> str:
-        people = {
-            f"GIT_{role}_{part}": value
-            for role in ("AUTHOR", "COMMITTER")
-            for part, value in (
-                ("NAME", who),
-                ("EMAIL", f"{who.lower()}@example.com"),
-                ("DATE", f"2026-01-{day:02}T12:00:00Z"),
-            )
-        }
-        environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **people}
-        return subprocess.run(
-            ["git", *arguments], cwd=cwd, env=environment, check=True, capture_output=True, text=True
-        ).stdout
+        return repositories.git(cwd, *arguments, who=who, at=f"2026-01-{day:02}T12:00:00Z")
 
-    git("init", "-q", "-b", "main")
+    git("init", "-q")
     return git
 
 
@@ -253,3 +237,29 @@ def run(dsn: str, tmp_path: Path, tree: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.chdir(tree)
     return lambda *arguments, **more: CliRunner().invoke(app, ["cards", *map(str, arguments)], **more)
+
+
+@pytest.fixture
+def opened(dsn: str, tmp_path: Path, call: Call) -> Opened:
+    """`async with opened(root) as memory`: pgmem as it runs in a work tree of the project shop; None: in none.
+
+    With `named=False` nothing but the name of its folder says that the project is that of the work tree.
+    """
+    call("save_session", objective="o", project_id="shop")
+
+    def opened(
+        root: Path | None = tmp_path / "shop", *, named: bool = True, **more: Any
+    ) -> AbstractAsyncContextManager[Memory]:
+        return Memory.connect(
+            load(
+                dsn=dsn,
+                data_dir=tmp_path / "data",
+                embedding_provider="none",
+                retry_wait_s=0,
+                repository=root,
+                repository_project="shop" if root and named else None,
+                **more,
+            )
+        )
+
+    return opened

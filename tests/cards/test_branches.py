@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +12,13 @@ import pytest
 from pgmem import ContractError, Memory
 from pgmem.cards import Reading, standing
 from pgmem.settings import load
-from tests.cards.conftest import Committed, Git
+from tests.cards.conftest import Committed, Git, Opened
 from tests.conftest import Call
 
 pytestmark = pytest.mark.anyio
 
-Opened = Callable[..., AbstractAsyncContextManager[Memory]]
 FACT = "The till rounds down."
 FILES = {"pkg/till.py": '"""Takes money."""\n'}
-
-
-@pytest.fixture
-def opened(dsn: str, tmp_path: Path, call: Call) -> Opened:
-    """`async with opened(root) as memory`: pgmem as it runs in a work tree of the project shop; None: in none."""
-    call("save_session", objective="o", project_id="shop")
-
-    def opened(root: Path | None = tmp_path / "shop", **more: Any) -> AbstractAsyncContextManager[Memory]:
-        return Memory.connect(
-            load(
-                dsn=dsn,
-                data_dir=tmp_path / "data",
-                embedding_provider="none",
-                retry_wait_s=0,
-                repository=root,
-                repository_project="shop" if root else None,
-                **more,
-            )
-        )
-
-    return opened
 
 
 @pytest.fixture

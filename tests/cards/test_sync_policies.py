@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import pytest
 
-from pgmem import CapacityReached, ContractError, Memory
-from pgmem.settings import load
-from tests.cards.conftest import Commit, Set, report
+from pgmem import CapacityReached, ContractError
+from tests.cards.conftest import Commit, Opened, Set, report
 from tests.conftest import Call
 
 pytestmark = pytest.mark.anyio
 
-Open = Callable[..., AbstractAsyncContextManager[Memory]]
 SCOPE = ["pkg/till.py"]
 
 
-@pytest.fixture
-def opened(dsn: str, tmp_path: Path, call: Call) -> Open:
-    """`async with opened(repository=tree) as memory`: the API on the test's database, project shop."""
-    call("save_session", objective="o", project_id="shop")
-
-    @asynccontextmanager
-    async def opened(repository: Path | None = None) -> AsyncIterator[Memory]:
-        settings = load(
-            dsn=dsn,
-            data_dir=tmp_path / "data",
-            embedding_provider="none",
-            retry_wait_s=0,
-            repository=repository,
-        )
-        async with Memory.connect(settings) as memory:
-            yield memory
-
-    return opened
-
-
 async def test_with_policy_off_missing_memory_is_an_error_that_names_the_ways_in(
-    opened: Open, tree: Path, setting: Set
+    opened: Opened, tree: Path, setting: Set
 ) -> None:
     setting("cards_sync_policy", "off")
-    async with opened(repository=tree) as memory:
+    async with opened(tree, named=False) as memory:
         with pytest.raises(ContractError, match=r"sync policy off.*refresh_from_run.*pgmem cards init"):
             await memory.get_relevant_memory("shop", SCOPE)
         made = await memory.manage_engineering_memory("shop", "refresh_from_run")
@@ -51,8 +27,8 @@ async def test_with_policy_off_missing_memory_is_an_error_that_names_the_ways_in
         assert (await memory.get_relevant_memory("shop", SCOPE)).digests
 
 
-async def test_by_default_missing_memory_is_made_from_the_repository(opened: Open, tree: Path) -> None:
-    async with opened(repository=tree) as memory:
+async def test_by_default_missing_memory_is_made_from_the_repository(opened: Opened, tree: Path) -> None:
+    async with opened(tree, named=False) as memory:
         found = await memory.get_relevant_memory("shop", SCOPE)
         assert found.memory_sync.auto == "bootstrapped"
         assert found.digests is not None
@@ -61,8 +37,8 @@ async def test_by_default_missing_memory_is_made_from_the_repository(opened: Ope
         assert (again.memory_sync.auto, again.digests) == ("unchanged", found.digests)
 
 
-async def test_without_a_repository_nothing_is_read_and_missing_memory_is_an_error(opened: Open) -> None:
-    async with opened() as memory:
+async def test_without_a_repository_nothing_is_read_and_missing_memory_is_an_error(opened: Opened) -> None:
+    async with opened(None) as memory:
         with pytest.raises(ContractError, match="has no engineering memory yet"):
             await memory.get_relevant_memory("shop", SCOPE)
         await memory.record_candidate("risk_note", "One fact.", "pkg/till.py", "shop")
@@ -70,19 +46,19 @@ async def test_without_a_repository_nothing_is_read_and_missing_memory_is_an_err
         assert (found.memory_sync.auto, found.memory_sync.reason) == ("skipped", "no_repository")
 
 
-async def test_a_repository_serves_its_own_project_only(opened: Open, tree: Path, call: Call) -> None:
+async def test_a_repository_serves_its_own_project_only(opened: Opened, tree: Path, call: Call) -> None:
     call("save_session", objective="o", project_id="bank")
-    async with opened(repository=tree) as memory:
+    async with opened(tree, named=False) as memory:
         with pytest.raises(ContractError, match="Project bank has no engineering memory yet"):
             await memory.get_relevant_memory("bank", SCOPE)
 
 
 async def test_refresh_when_stale_follows_the_files(
-    opened: Open, tree: Path, setting: Set, commit: Commit
+    opened: Opened, tree: Path, setting: Set, commit: Commit
 ) -> None:
     commit("2026-01-01")
     setting("cards_sync_policy", "refresh_when_stale")
-    async with opened(repository=tree) as memory:
+    async with opened(tree, named=False) as memory:
         await memory.get_relevant_memory("shop", SCOPE)
         assert (await memory.get_relevant_memory("shop", SCOPE)).memory_sync.auto == "unchanged"
         (tree / "pkg/till.py").write_text('"""Takes cards only."""\n', encoding="utf-8")
@@ -94,8 +70,8 @@ async def test_refresh_when_stale_follows_the_files(
         assert (skipped.auto, skipped.reason) == ("skipped", "missing_report_digest")
 
 
-async def test_the_api_has_the_whole_way_of_a_card(opened: Open) -> None:
-    async with opened() as memory:
+async def test_the_api_has_the_whole_way_of_a_card(opened: Opened) -> None:
+    async with opened(None) as memory:
         made = await memory.record_candidate(
             "contract_note", "pay() never raises.", "pkg/till.py", "shop", symbols=["pkg.till.pay"]
         )
@@ -123,9 +99,9 @@ async def test_the_api_has_the_whole_way_of_a_card(opened: Open) -> None:
         assert (await memory.vacuum_cards("shop")).removed == {}
 
 
-async def test_a_full_project_raises_capacity_reached(opened: Open, setting: Set) -> None:
+async def test_a_full_project_raises_capacity_reached(opened: Opened, setting: Set) -> None:
     setting("max_candidates", 1)
-    async with opened() as memory:
+    async with opened(None) as memory:
         await memory.record_candidate("risk_note", "One.", "a.py", "shop")
         with pytest.raises(CapacityReached, match="max_candidates_reached: 1/1"):
             await memory.record_candidate("risk_note", "Two.", "a.py", "shop")

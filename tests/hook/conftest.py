@@ -13,20 +13,10 @@ from uuid import uuid4
 
 import pytest
 
+from tests.repositories import git
+
 Hook = Callable[..., Any]
 Git = Callable[..., str]
-
-# Who commits, whatever the machine says.
-AUTHOR = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org", "-c", "init.defaultBranch=main")
-
-
-def git(folder: Path, *arguments: str) -> str:
-    """Run git in a folder, without the settings of this machine."""
-    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
-    done = subprocess.run(
-        ["git", *AUTHOR, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout.strip()
 
 
 def repository(folder: Path, remote: str | None = None) -> Path:

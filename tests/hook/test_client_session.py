@@ -14,7 +14,8 @@ from psycopg.rows import DictRow
 
 from pgmem.editor import texts
 from tests.conftest import Call
-from tests.hook.conftest import Hook, context, git, repository
+from tests.hook.conftest import Hook, context, repository
+from tests.repositories import git
 
 SESSION = "4b6f9d0e-2f43-4c21-9f0a-6a1b2c3d4e5f"
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"

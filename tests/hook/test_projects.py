@@ -12,7 +12,8 @@ from pgmem import Memory
 from pgmem.settings import Settings
 from pgmem.workspace.identity import identify, normalised
 from pgmem.workspace.trust import trust
-from tests.hook.conftest import git, repository
+from tests.hook.conftest import repository
+from tests.repositories import git
 
 pytestmark = pytest.mark.anyio
 SHOP = "git@github.com:acme/webshop.git"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,24 +10,10 @@ import pytest
 from pgmem import Memory
 from pgmem.settings import load
 from pgmem.workspace.citations import states
+from tests.repositories import git
 
 pytestmark = pytest.mark.anyio
 SAVED = datetime(2026, 2, 1, tzinfo=UTC)
-
-
-def git(root: Path, *arguments: str, day: str = "2026-01-01") -> str:
-    when = f"{day}T00:00:00Z"
-    named = {"GIT_AUTHOR_DATE": when, "GIT_COMMITTER_DATE": when, "HOME": str(root)}
-    identity = ("-c", "user.name=Ana", "-c", "user.email=ana@shop.example")
-    done = subprocess.run(
-        ["git", *identity, *arguments],
-        cwd=root,
-        env={**os.environ, **named},
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
 
 
 @pytest.fixture
@@ -37,7 +21,7 @@ def tree(tmp_path: Path) -> Path:
     """A repository whose till.py gained a line, shut.py changed, gone.py went, new.py came."""
     root = tmp_path / "shop"
     root.mkdir()
-    git(root, "init", "-q", "-b", "main")
+    git(root, "init", "-q")
     for name, text in {
         "till.py": "one\ntwo\nthree\n",
         "shut.py": "at seven\n",
@@ -52,7 +36,7 @@ def tree(tmp_path: Path) -> Path:
     (root / "new.py").write_text("new\n")
     (root / "gone.py").unlink()
     git(root, "add", "-A")
-    git(root, "commit", "-qm", "second", day="2026-03-01")
+    git(root, "commit", "-qm", "second", at="2026-03-01T12:00:00Z")
     return root
 
 

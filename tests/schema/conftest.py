@@ -116,6 +116,12 @@ def program(server: str) -> Program:
     return program
 
 
+def by_psql(program: Program, file: Path, dsn: str, script: str) -> None:
+    """Run a script in a database, as a DBA does with a file."""
+    file.write_text(script, encoding="utf-8")
+    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), dsn)
+
+
 @pytest.fixture
 def sql_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of `sql/` that installs in place of the real one, to be changed by the test."""

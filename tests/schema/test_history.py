@@ -16,7 +16,7 @@ from pgmem.errors import UnsuitableDatabase
 from pgmem.install import schema
 from pgmem.install.history import MIGRATIONS, migrations
 from tests.conftest import caller, past_the_pooler
-from tests.schema.conftest import MakeDatabase, MakeRole, Program, released_schema_of, schema_of
+from tests.schema.conftest import MakeDatabase, MakeRole, Program, by_psql, released_schema_of, schema_of
 from tests.schema.test_upgrade import has_what_was_saved, install_released
 from tests.waiting import until_the_server_says
 
@@ -100,11 +100,9 @@ def test_the_script_for_a_dba_upgrades_a_store_too(
     database: MakeDatabase, program: Program, tmp_path: Path
 ) -> None:
     by_script, by_program = past_the_pooler(database()), past_the_pooler(database())
-    file = tmp_path / "upgrade.sql"
-    file.write_text("".join(schema.script()), encoding="utf-8")
     for dsn in (by_script, by_program):
         install_released(dsn, program)
-    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), by_script)
+    by_psql(program, tmp_path / "upgrade.sql", by_script, "".join(schema.script()))
     schema.upgrade(by_program, ())
     assert schema_of(by_script) == schema_of(by_program)
     assert schema.upgrade(by_script, ()).changed is False

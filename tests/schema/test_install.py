@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase
 from pgmem.install import schema
 from tests.conftest import as_admin, caller, is_managed, past_the_pooler, prepare_vector
-from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, schema_of
+from tests.schema.conftest import ROOT, MakeDatabase, MakeRole, Program, by_psql, schema_of
 
 UPGRADE = "import sys; from pgmem.install import schema; print(schema.upgrade(sys.argv[1]).changed)"
 
@@ -226,9 +226,7 @@ def test_the_script_for_a_dba_installs_what_an_upgrade_installs(
                 prepare_vector(connection)
             elif name[0] in schema.EXTENSIONS and not is_managed():
                 connection.execute(f"create extension {name[0]}".encode())
-    file = tmp_path / "install.sql"
-    file.write_text("".join(schema.script()), encoding="utf-8")
-    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), by_hand)
+    by_psql(program, tmp_path / "install.sql", by_hand, "".join(schema.script()))
     assert schema_of(by_hand) == schema_of(dsn)
     with psycopg.connect(by_hand) as connection:
         schema.check_version(connection)
@@ -242,9 +240,7 @@ def test_the_script_finds_pgvector_in_another_schema(
     dsn = past_the_pooler(database())
     with psycopg.connect(as_admin(dsn), autocommit=True) as admin:
         prepare_vector(admin, "elsewhere")
-    file = tmp_path / "install.sql"
-    file.write_text("".join(schema.script()), encoding="utf-8")
-    program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), dsn)
+    by_psql(program, tmp_path / "install.sql", dsn, "".join(schema.script()))
     with psycopg.connect(dsn) as connection:
         named = "select count(*) from pg_proc where pronamespace = 'pgmem'::regnamespace and strpos(prosrc, %s) > 0"
         for where, some in (("elsewhere", True), ("public", False)):
@@ -255,8 +251,11 @@ def test_the_script_finds_pgvector_in_another_schema(
 
 def test_the_script_installs_all_or_nothing(database: MakeDatabase, program: Program, tmp_path: Path) -> None:
     dsn = past_the_pooler(database())
-    file = tmp_path / "install.sql"
-    file.write_text("".join(schema.script()).replace("commit;", "select 1 / 0;\ncommit;"), encoding="utf-8")
     with pytest.raises(AssertionError, match="division by zero"):
-        program("psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", "--file", str(file), dsn)
+        by_psql(
+            program,
+            tmp_path / "install.sql",
+            dsn,
+            "".join(schema.script()).replace("commit;", "select 1 / 0;\ncommit;"),
+        )
     assert not exists(dsn, "pgmem")

@@ -15,19 +15,12 @@ from pgmem.settings import load
 from pgmem.workspace.identity import chosen_project
 from pgmem.workspace.trust import trust
 from tests.conftest import Call
+from tests.repositories import git
 
 FILES = {
     "README.md": "# Shop\n\nThe till is `shop/till.py`.\n",
     "shop/__init__.py": '"""A shop."""\n',
     "shop/till.py": '"""Takes money."""\n# TODO: round down\n',
-}
-PERSON = {
-    "GIT_AUTHOR_NAME": "Eve",
-    "GIT_AUTHOR_EMAIL": "eve@example.com",
-    "GIT_COMMITTER_NAME": "Eve",
-    "GIT_COMMITTER_EMAIL": "eve@example.com",
-    "GIT_AUTHOR_DATE": "2026-01-01T12:00:00Z",
-    "GIT_COMMITTER_DATE": "2026-01-01T12:00:00Z",
 }
 
 
@@ -40,8 +33,6 @@ class Hostile:
         self.evil = folder / "evil.sh"
         self.evil.write_text(f"#!/bin/sh\ntouch '{self.mark}'\nexit 1\n", encoding="utf-8")
         self.evil.chmod(0o755)
-        self._home = folder / "home"
-        self._home.mkdir()
         for name, text in FILES.items():
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             (self.root / name).write_text(text, encoding="utf-8")
@@ -51,18 +42,7 @@ class Hostile:
 
     def git(self, *arguments: str, check: bool = True) -> str:
         """Run git as it is, as the victim does who trusts the repository."""
-        environment = {"PATH": os.environ["PATH"], "HOME": str(self._home), **PERSON}
-        done = subprocess.run(
-            ["git", *arguments],
-            cwd=self.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=check,
-            timeout=60,
-        )
-        return done.stdout
+        return git(self.root, *arguments, who="Eve", check=check)
 
     def config(self, **settings: str) -> None:
         """Set in .git/config: `_` stands for a dot."""

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from pgmem.cards import decisions, languages, parsing
 from pgmem.workspace import git as git_module
 from pgmem.workspace.git import Git, GitUnavailable
+from tests.repositories import git
 
 MOST_S = 4
 """Seconds; each of the texts takes less than one, and took from ten up to for ever."""
@@ -124,11 +124,8 @@ def test_many_patterns_of_owners_are_matched_in_time() -> None:
 
 def bomb(folder: Path, levels: int) -> None:
     """A commit of 10 ** levels files in a few objects, and one that removes them."""
-    run: Callable[..., str] = lambda *words, given="": subprocess.run(  # noqa: E731
-        ["git", *words], cwd=folder, input=given, capture_output=True, text=True, check=True,
-        env={**os.environ, **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}},
-    ).stdout.strip()  # fmt: skip
-    run("init", "-q", "-b", "main")
+    run = partial(git, folder)
+    run("init", "-q")
     blob = run("hash-object", "-w", "--stdin", given="x")
     tree = run("mktree", given="".join(f"100644 blob {blob}\t{i}\n" for i in range(10)))
     for _ in range(levels - 1):
