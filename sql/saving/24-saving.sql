@@ -176,6 +176,7 @@ declare
   v_result   pgmem.save_result;
   v_detail   text;
   v_released boolean;
+  v_may      boolean;
 begin
   if p_save_id is not null then
     v_attempt := pgmem.claim_save(v_caller, v_save_id, v_hash);
@@ -186,8 +187,11 @@ begin
   end if;
   begin
     v_scope := pgmem.resolve_scope(v_caller, p_arguments ->> 'project_id', p_arguments ->> 'focus');
-    if v_scope.write_permitted or v_scope.scope_state = 'uncertain'
-        and exists (select from pgmem.label l where l.verb = p_verb and l.opens_project) then
+    v_may := v_scope.write_permitted;
+    if v_scope.scope_state = 'uncertain' and not v_may then
+      v_may := exists (select from pgmem.label l where l.verb = p_verb and l.opens_project);
+    end if;
+    if v_may then
       if p_arguments ->> 'scope' = 'global' then
         v_token_id := pgmem.check_token(p_governance_token, v_caller, p_verb,
                                          pgmem.approved_texts(p_arguments));

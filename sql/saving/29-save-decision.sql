@@ -65,24 +65,30 @@ comment on function pgmem.review_head is
 create or replace function pgmem.replacing_decision(p_node pgmem.node) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
-  v_old  pgmem.node;
-  v_head pgmem.node;
+  v_old_seq bigint;
+  v_old_id  uuid;
+  v_head    pgmem.node;
 begin
   -- Offset 0: by the index of names, whatever the planner expects of the others.
-  select n.* into v_old from (
-    select * from pgmem.node n where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) offset 0) n
+  select n.seq, n.id into v_old_seq, v_old_id from (
+    select n.seq, n.id, n.label, n.title, n.status, n.valid_to, n.scope_key, n.tenant from pgmem.node n
+    where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title) offset 0) n
   where n.label = 'Decision' and (n.status = 'superseded' or n.status = 'active' and n.valid_to < pgmem.now())
     and n.scope_key = p_node.scope_key and n.tenant = p_node.tenant
     and pgmem.folded(n.title) = pgmem.folded(p_node.title)
   order by n.seq desc limit 1;
-  if v_old.seq is not null and not exists (
+  -- Asked for first, as nearly every save ends here.
+  if v_old_seq is null then
+    return null;
+  end if;
+  if not exists (
       select from pgmem.live_node n
       where n.scope_key = p_node.scope_key and n.tenant = p_node.tenant and n.label = 'Decision'
         and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_node.title)
         and pgmem.folded(n.title) = pgmem.folded(p_node.title)) then
-    v_head := pgmem.review_head(v_old.id);
+    v_head := pgmem.review_head(v_old_id);
   end if;
-  return case when v_head.status = 'active' and v_head.seq <> v_old.seq then v_head end;
+  return case when v_head.status = 'active' and v_head.seq <> v_old_seq then v_head end;
 end;
 $$;
 comment on function pgmem.replacing_decision is
