@@ -7,48 +7,59 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from pgmem.calls.caller import Caller
 from pgmem.models import CardVacuum, Decay, Expiry
+
+B = TypeVar("B", Decay, Expiry, CardVacuum)
 
 
 async def decay_scores(
     caller: Caller, params: dict[str, Any], progress: Callable[[int, int], None] | None = None
 ) -> Decay:
     """Archive batch by batch; `progress` is called with how many are archived and how many remain."""
-    archived, affected = 0, None
-    while True:
-        done = await caller.one("decay_scores", Decay, params)
-        affected = done.affected if affected is None else affected
-        archived += done.archived
-        if progress is not None:
-            progress(archived, done.remaining)
-        if params["dry_run"] or done.archived == 0 or done.remaining == 0:
-            return Decay(affected=affected, archived=archived, remaining=done.remaining)
+    done = await _until_none_is_left(
+        caller, "decay_scores", Decay, params, lambda batch: batch.archived, progress
+    )
+    archived = sum(batch.archived for batch in done)
+    return Decay(affected=done[0].affected, archived=archived, remaining=done[-1].remaining)
 
 
 async def forget_by_ttl(
     caller: Caller, params: dict[str, Any], progress: Callable[[int, int], None] | None = None
 ) -> Expiry:
     """Forget batch by batch; `progress` is called with how many are forgotten and how many remain."""
-    affected = 0
-    while True:
-        done = await caller.one("forget_by_ttl", Expiry, params)
-        affected += done.affected
-        if progress is not None:
-            progress(affected, done.remaining)
-        if params["dry_run"] or done.affected == 0 or done.remaining == 0:
-            return Expiry(affected=affected, remaining=done.remaining)
+    done = await _until_none_is_left(
+        caller, "forget_by_ttl", Expiry, params, lambda batch: batch.affected, progress
+    )
+    return Expiry(affected=sum(batch.affected for batch in done), remaining=done[-1].remaining)
 
 
 async def vacuum_cards(caller: Caller, params: dict[str, Any]) -> CardVacuum:
     """Remove cards batch by batch."""
+    done = await _until_none_is_left(
+        caller, "vacuum_cards", CardVacuum, params, lambda batch: sum(batch.removed.values()) + batch.receipts
+    )
     removed: Counter[str] = Counter()
-    receipts = 0
-    while True:
-        done = await caller.one("vacuum_cards", CardVacuum, params)
-        removed.update(done.removed)
-        receipts += done.receipts
-        if params["dry_run"] or done.remaining == 0:
-            return CardVacuum(removed=dict(removed), remaining=done.remaining, receipts=receipts)
+    for batch in done:
+        removed.update(batch.removed)
+    receipts = sum(batch.receipts for batch in done)
+    return CardVacuum(removed=dict(removed), remaining=done[-1].remaining, receipts=receipts)
+
+
+async def _until_none_is_left(
+    caller: Caller,
+    verb: str,
+    cls: type[B],
+    params: dict[str, Any],
+    size: Callable[[B], int],
+    progress: Callable[[int, int], None] | None = None,
+) -> list[B]:
+    """Call a verb until nothing remains, or until a call did nothing; what each call did."""
+    done: list[B] = []
+    while not done or (not params["dry_run"] and size(done[-1]) and done[-1].remaining):
+        done.append(await caller.one(verb, cls, params))
+        if progress is not None:
+            progress(sum(map(size, done)), done[-1].remaining)
+    return done

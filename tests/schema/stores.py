@@ -107,28 +107,29 @@ Rows = dict[str, dict[str, Any]]
 
 def rows(connection: psycopg.Connection[Any]) -> dict[str, Rows]:
     """The memories and their earlier states, each by id, and the edges."""
-    _read_alike(connection)
-    node, version = (", ".join(f"'{name}', t.{name}" for name in names) for names in (NODE, VERSION))
-    asked = {
-        "nodes": f"select t.id::text, jsonb_build_object({node}) from pgmem.node t where t.label <> 'GlobalScope'",
-        "versions": f"select n.id || ' ' || t.version, jsonb_build_object({version}) from pgmem.node_version t"
-        " join pgmem.node n on n.seq = t.node_seq",
-        "edges": "select s.id || ' ' || e.rel || ' ' || d.id, jsonb_build_object('props', e.props, 'created_at', e.created_at)"
-        " from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst",
-    }
-    return {name: dict(connection.execute(query.encode()).fetchall()) for name, query in asked.items()}
+
+    def held(columns: Sequence[str]) -> str:
+        return "jsonb_build_object(" + ", ".join(f"'{name}', t.{name}" for name in columns) + ")"
+
+    return _each(connection, held)
 
 
 def digests(connection: psycopg.Connection[Any]) -> dict[str, dict[str, str]]:
     """As `rows`, a digest each."""
+    return _each(
+        connection, lambda columns: f"left(md5(row({', '.join(f't.{name}' for name in columns)})::text), 12)"
+    )
+
+
+def _each(connection: psycopg.Connection[Any], shown: Callable[[Sequence[str]], str]) -> dict[str, Any]:
+    """Memories and their earlier states by id, and the edges, each as what is shown of its columns."""
     _read_alike(connection)
-    node, version = (", ".join(f"t.{name}" for name in names) for names in (NODE, VERSION))
     asked = {
-        "nodes": f"select t.id::text, left(md5(row({node})::text), 12) from pgmem.node t where t.label <> 'GlobalScope' order by 1",
-        "versions": f"select n.id || ' ' || t.version, left(md5(row({version})::text), 12) from pgmem.node_version t"
+        "nodes": f"select t.id::text, {shown(NODE)} from pgmem.node t where t.label <> 'GlobalScope' order by 1",
+        "versions": f"select n.id || ' ' || t.version, {shown(VERSION)} from pgmem.node_version t"
         " join pgmem.node n on n.seq = t.node_seq order by 1",
-        "edges": "select s.id || ' ' || e.rel || ' ' || d.id, left(md5(row(e.props, e.created_at)::text), 12)"
-        " from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst order by 1",
+        "edges": f"select s.id || ' ' || t.rel || ' ' || d.id, {shown(('props', 'created_at'))}"
+        " from pgmem.edge t join pgmem.node s on s.seq = t.src join pgmem.node d on d.seq = t.dst order by 1",
     }
     return {name: dict(connection.execute(query.encode()).fetchall()) for name, query in asked.items()}
 
