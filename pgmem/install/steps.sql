@@ -191,7 +191,8 @@ declare
                         where e.extname = 'vector');
 begin
   for v_function in select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and v_schema is not null
-      and p.prokind = 'f' and p.prosqlbody is null and p.prosrc ~ '(halfvec|<=>)' loop
+      and p.prokind = 'f' and p.prosqlbody is null
+      and (strpos(p.prosrc, 'halfvec') > 0 or strpos(p.prosrc, '<=>') > 0) loop
     v_definition := pg_get_functiondef(v_function);
     v_named := regexp_replace(v_definition,
       '(?<![%$"[:alnum:]_])("[^"]+"|[a-z_][a-z0-9_]*)\.(halfvec\M|<=>)', v_schema || '.\2', 'g');

@@ -28,7 +28,8 @@ create or replace function pgmem.declare_verb(
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_verb    regproc := 'pgmem.' || p_name;
-  v_comment text := obj_description(v_verb, 'pg_proc');
+  v_written text := obj_description(v_verb, 'pg_proc');
+  v_comment text := v_written;
   v_error   text;
 begin
   if p_reach is null and p_rights not in ('reader', 'writer') then
@@ -57,9 +58,11 @@ begin
       v_comment := rtrim(v_comment, e'\n')
         || case when v_comment ~ '\n[A-Z][A-Za-z]+: [^\n]*(\n  [^\n]*)*\n*$' then e'\n' else e'\n\n' end
         || v_error || e'\n';
-      execute format('comment on function %s is %L', v_verb::regprocedure, v_comment);
     end if;
   end loop;
+  if v_comment <> v_written then
+    execute format('comment on function %s is %L', v_verb::regprocedure, v_comment);
+  end if;
 end;
 $$;
 comment on function pgmem.declare_verb is $$
@@ -129,11 +132,17 @@ $$;
 
 
 create or replace function pgmem.answer_type(p_declared text) returns text
-language sql stable set search_path = pgmem, pg_temp as $$
-  select case when base ~ '^(text|integer|bigint|float8|boolean|uuid|date|timestamptz|former_\w+)(\[\])?$'
-                then base::regtype::text
-              when base ~ '\|' then 'text' else 'jsonb' end
-  from regexp_replace(p_declared, '(\?| = .*)$', '') as base;
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_base text := regexp_replace(p_declared, '(\?| = .*)$', '');
+begin
+  if v_base in ('text', 'integer', 'bigint', 'boolean', 'uuid', 'date') then
+    return v_base;
+  end if;
+  return case when v_base ~ '^(text|integer|bigint|float8|boolean|uuid|date|timestamptz|former_\w+)(\[\])?$'
+                then v_base::regtype::text
+              when v_base ~ '\|' then 'text' else 'jsonb' end;
+end;
 $$;
 comment on function pgmem.answer_type is 'The type in SQL of an attribute that declare_answer declares.';
 
