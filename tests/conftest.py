@@ -42,6 +42,9 @@ DOCKER = Path(__file__).parent.parent / "docker"
 FRONTS: Fronts | None = None
 """What `--front` puts in the place of a database of a test."""
 
+ADMINS: dict[str, psycopg.Connection[Any]] = {}
+"""The session of this worker that makes databases and logins, by the DSN of the server."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -85,7 +88,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Report from a worker of xdist what its tests sent where."""
+    """End the sessions that stayed, and report from a worker of xdist what its tests sent where."""
+    for admin in ADMINS.values():
+        admin.close()
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["sent"] = dict(SENT)
 
@@ -238,7 +243,7 @@ def server(pytestconfig: pytest.Config) -> Iterator[str]:
         rmtree(folder, ignore_errors=True)
 
 
-def give_to_client(admin: psycopg.Connection[tuple[object, ...]], database: str) -> None:
+def give_to_client(admin: psycopg.Connection[Any], database: str) -> None:
     """Make the plain role the owner of a new database, where pgmem is one."""
     if is_managed():
         owner = conninfo_to_dict(os.environ["PGMEM_TEST_DSN"])["user"]
@@ -254,13 +259,21 @@ def new_database(server: str, template: str) -> Iterator[str]:
             yield dsn
         return
     name = f"pgmem_test_{uuid4().hex[:12]}"
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(sql.SQL(COPY).format(sql.Identifier(name), sql.Identifier(template)))
-        try:
-            give_to_client(admin, name)
-            yield as_client(server, name)
-        finally:
-            admin.execute(sql.SQL("drop database if exists {} with (force)").format(sql.Identifier(name)))
+    admin = admin_of(server)
+    admin.execute(sql.SQL(COPY).format(sql.Identifier(name), sql.Identifier(template)))
+    try:
+        give_to_client(admin, name)
+        yield as_client(server, name)
+    finally:
+        drop = sql.SQL("drop database if exists {} with (force)")
+        admin_of(server).execute(drop.format(sql.Identifier(name)))
+
+
+def admin_of(server: str) -> psycopg.Connection[Any]:
+    """A session that stays, as each test would begin another."""
+    if server not in ADMINS or ADMINS[server].closed:
+        ADMINS[server] = psycopg.connect(server, autocommit=True)
+    return ADMINS[server]
 
 
 def prepare_vector(admin: psycopg.Connection[tuple[object, ...]], place: str = "extensions") -> None:
