@@ -10,14 +10,16 @@ from tests.benchmarks.synthetic import conversations
 
 
 def test_each_contradiction_that_a_save_names_is_counted_and_shown(
-    benchmark: Benchmark, tmp_path: Path
+    benchmark: Benchmark, dsn: str, tmp_path: Path
 ) -> None:
     talks, texts, report = tmp_path / "talks.json", tmp_path / "texts", tmp_path / "report.json"
     talks.write_text(json.dumps(conversations(1, sessions=1)), encoding="utf-8")
     texts.write_text(
         "The capital of Peru is Lima.\nWe saw two llamas.\nThe capital of Peru is Cusco.\n", encoding="utf-8"
     )
-    done = benchmark("alarms", "--locomo", str(talks), "--texts", str(texts), "--json", str(report))
+    done = benchmark(
+        *("alarms", "--locomo", str(talks), "--texts", str(texts), "--json", str(report), "--dsn", dsn)
+    )
     assert done.exit_code == 0, done.stderr
     turns, given = json.loads(report.read_text(encoding="utf-8"))["rows"]
     assert (turns["corpus"], turns["saves"] > 0, turns["alarms"]) == ("LoCoMo turns", True, [])

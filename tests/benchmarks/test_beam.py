@@ -39,9 +39,13 @@ def chats(tmp_path: Path) -> Path:
 
 
 @pytest.mark.embedded
-def test_the_evidence_of_chats_is_found_by_message(benchmark: Benchmark, chats: Path, tmp_path: Path) -> None:
+def test_the_evidence_of_chats_is_found_by_message(
+    benchmark: Benchmark, dsn: str, chats: Path, tmp_path: Path
+) -> None:
     file = tmp_path / "beam.json"
-    done = benchmark("beam", "--data", str(chats), "--json", str(file), "--provider", "static")
+    done = benchmark(
+        *("beam", "--data", str(chats), "--json", str(file), "--provider", "static", "--dsn", dsn)
+    )
     assert done.exit_code == 0, done.stderr
     report = json.loads(file.read_text(encoding="utf-8"))
     assert (report["provider"], report["messages"], report["questions"]) == (STATIC, 24, 4)
@@ -52,12 +56,13 @@ def test_the_evidence_of_chats_is_found_by_message(benchmark: Benchmark, chats: 
 
 @pytest.mark.embedded
 def test_each_step_from_the_best_results_has_a_row_and_its_figures(
-    benchmark: Benchmark, chats: Path, tmp_path: Path
+    benchmark: Benchmark, dsn: str, chats: Path, tmp_path: Path
 ) -> None:
     talks, file = tmp_path / "talks.json", tmp_path / "hops.json"
     talks.write_text(json.dumps(conversations(2, sessions=2)), encoding="utf-8")
     done = benchmark(
-        *("hops", "--locomo", str(talks), "--beam", str(chats), "--json", str(file), "--provider", "static")
+        *("hops", "--locomo", str(talks), "--beam", str(chats), "--json", str(file)),
+        *("--provider", "static", "--dsn", dsn),
     )
     assert done.exit_code == 0, done.stderr
     steps = json.loads(file.read_text(encoding="utf-8"))["steps"]

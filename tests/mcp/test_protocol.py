@@ -19,6 +19,7 @@ from mcp.types import PromptReference, ResourceTemplateReference
 
 from pgmem.mcp import server as server_module
 from tests.conftest import stores_of
+from tests.fixtures.clusters import CopyTo
 from tests.mcp.conftest import Answer
 
 pytestmark = pytest.mark.anyio
@@ -106,8 +107,9 @@ def test_wrong_requests_get_their_codes_and_leave_stderr_empty(
     assert errors == ""
 
 
-def test_short_sessions_side_by_side_end_without_a_word(place: Path) -> None:
+def test_short_sessions_side_by_side_end_without_a_word(place: Path, installed: CopyTo) -> None:
     """A session that ended while another stopped the embedded server said that it does not answer."""
+    installed(place / "data")
     environment = {name: value for name, value in os.environ.items() if name != "PGMEM_DSN"}
     environment |= {"PGMEM_DATA_DIR": str(place / "data"), "EMBEDDING_PROVIDER": "none"}
     command, pipe = [sys.executable, "-m", "pgmem", "mcp"], subprocess.PIPE
