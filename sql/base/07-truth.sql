@@ -214,11 +214,26 @@ comment on function pgmem.present is
 
 
 -- By the index of turns_at alone: one of tenants would read every memory of theirs.
+-- Not written into the statement that calls it: nearly every search and context has no such node, and the conditions would
+-- be made ready in all of them.
+create or replace function pgmem.turned(p_node pgmem.node) returns setof pgmem.node
+language plpgsql stable rows 1 set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node := pgmem.present(p_node);
+begin
+  if v_node.turns_at is null and pgmem.is_live(v_node.status, v_node.valid_from, v_node.valid_to) then
+    return next v_node;
+  end if;
+end;
+$$;
+comment on function pgmem.turned is
+  'A node whose turn has come as its present state, if that is live; none otherwise.';
+
+
 create or replace function pgmem.turned_nodes(p_tenants text[]) returns setof pgmem.node
 language sql stable rows 1 as $$
-  select p.* from pgmem.node n cross join lateral pgmem.present(n) p
-  where n.turns_at <= pgmem.now() and n.tenant || '' = any (p_tenants) and p.turns_at is null
-    and pgmem.is_live(p.status, p.valid_from, p.valid_to);
+  select p.* from pgmem.node n cross join lateral pgmem.turned(n) p
+  where n.turns_at <= pgmem.now() and n.tenant || '' = any (p_tenants);
 $$;
 comment on function pgmem.turned_nodes is
   'The live nodes of some tenants of which another state has become the present one since they were written.';
