@@ -356,6 +356,28 @@ $$;
 comment on function pgmem.hold_near is 'Put under review that two stored decisions of two stores have near titles.';
 
 
+create or replace function pgmem.live_times(p_record jsonb) returns tstzmultirange
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select coalesce(range_agg(tstzrange(s.at, s.until)) filter (where pgmem.is_live_status(s.state ->> 'status')), '{}')
+  from (select o.state, o.at, lead(o.at, 1, 'infinity') over (order by o.at, o.digest) as until
+        from pgmem.states_of(p_record) o) s;
+$$;
+comment on function pgmem.live_times is 'When the memory of a record was live, by the times at which its states were recorded.';
+
+
+-- Not whether it is live by now: which store superseded its own first would decide how many memories there are.
+create or replace function pgmem.repeat_in(p_node pgmem.node, p_record jsonb) returns pgmem.node
+language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
+  select row(n.*)::pgmem.node
+  from pgmem.composed(p_node.label, p_node.key, p_node.title, p_node.props, p_node.content_hash) c
+  join pgmem.node n on n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant and n.content_hash = c.content_hash
+  where p_node.key is null and pgmem.live_times(pgmem.node_record(n, false)) && pgmem.live_times(p_record)
+  order by n.seq limit 1;
+$$;
+comment on function pgmem.repeat_in is
+  'The memory of the same content that was live here while that of a record was live there: in one store they were one.';
+
+
 create or replace function pgmem.apply_node(
   p_node pgmem.node,
   p_record jsonb,
@@ -376,6 +398,13 @@ begin
     if exists (select from pgmem.tombstone t where t.id = p_node.id and t.tenant = any (p_owner.tenants)) then
       return 'purged';
     end if;
+    v_old := pgmem.repeat_in(p_node, p_record);
+    if v_old.seq is not null then
+      insert into pgmem.imported (id, node_seq) values (p_node.id, v_old.seq);
+      v_done := 'merged';
+    end if;
+  end if;
+  if v_old.seq is null then
     perform pgmem.require_arrival(p_record, null, p_caller);
     p_node.trust_level := least(p_node.trust_level, p_caller.trust_level);
     p_record := p_record || jsonb_build_object('versions', (

@@ -219,6 +219,19 @@ def test_a_review_that_was_answered_on_one_store_is_closed_on_all(stores: list[S
     )  # fmt: skip
 
 
+def test_a_decision_made_in_two_stores_is_one_although_one_of_them_has_replaced_its_own(
+    stores: list[Store],
+) -> None:
+    """The line is cut when one store knows both; the other replaces its own before it hears of the first one."""
+    card, monday = "Pay by card only", "Ship on Monday"
+    play(
+        stores,
+        [("supersede", 1, card, monday), ("supersede", 0, card, monday), ("sync", 1, 0, 3), ("decide", 0, card, 0)],
+        [0, 0, 0],
+        two=False,
+    )  # fmt: skip
+
+
 @pytest.mark.long
 def test_a_thousand_histories(stores: list[Store]) -> None:
     began = perf_counter()
