@@ -483,6 +483,8 @@ AGENTS = (
     + _often("surface_insights review_insight store_session_with_learnings validate_claims route_analysis", 6)
     + _often("run_hygiene memory_freshness refresh_from_run", 2)
     + _often("reflect", 1)
+    + _often("declare_intent finish_intent", 12)  # seldom of the caller
+    + _often("revert relate neighbours", 4)  # seldom finds what it names
 )
 """The verbs that agents have, each as often as it is drawn."""
 
