@@ -372,10 +372,10 @@ language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as
   from pgmem.composed(p_node.label, p_node.key, p_node.title, p_node.props, p_node.content_hash) c
   join pgmem.node n on n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant and n.content_hash = c.content_hash
   where p_node.key is null and pgmem.live_times(pgmem.node_record(n, false)) && pgmem.live_times(p_record)
-  order by n.seq limit 1;
+  order by n.created_at, n.seq limit 1;
 $$;
 comment on function pgmem.repeat_in is
-  'The memory of the same content that was live here while that of a record was live there: in one store they were one.';
+  'The first memory of the same content that was live here while that of a record was live there: in one store they were one.';
 
 
 create or replace function pgmem.apply_node(

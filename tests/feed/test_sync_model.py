@@ -111,6 +111,7 @@ steps = st.one_of(
     st.tuples(st.just("purge"), which, name),
     st.tuples(st.just("relate"), which, name, st.sampled_from(TITLES)),
     st.tuples(st.just("supersede"), which, st.sampled_from(TITLES), st.sampled_from(TITLES)),
+    st.tuples(st.just("again"), which, st.sampled_from(TITLES), st.integers(0, 1)),
     st.tuples(st.just("review"), which, st.sampled_from(("new", "supersede", "drop"))),
     st.tuples(st.just("sync"), which, which, st.integers(0, 12)),
 )
@@ -174,6 +175,13 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
                 store.call(
                     user, at, "save_decision", title=f"{step[2]} now", rationale=step[3], project_id="shop"
                 )
+            case "again":
+                standing = store.connection.execute(
+                    "select id::text from pgmem.node where title = %s and status = 'active' and user_id = %s limit 1",
+                    (f"{step[2]} now", user),
+                ).fetchone()
+                store.call(user, at, "save_decision", title=step[2], rationale=str(step[3]), project_id="shop",
+                           supersedes=standing and standing["id"])  # fmt: skip
             case "review":
                 waiting = store.call(user, at, "list_reviews", limit=1)
                 if waiting:
@@ -227,6 +235,20 @@ def test_a_decision_made_in_two_stores_is_one_although_one_of_them_has_replaced_
     play(
         stores,
         [("supersede", 1, card, monday), ("supersede", 0, card, monday), ("sync", 1, 0, 3), ("decide", 0, card, 0)],
+        [0, 0, 0],
+        two=False,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_decision_that_was_made_again_is_another_one_although_the_other_store_kept_the_first(
+    stores: list[Store], first: int
+) -> None:
+    card = "Pay by card only"
+    play(
+        stores,
+        [("decide", 0, card, 0), ("decide", 1, card, 0), ("supersede", 0, card, card), ("again", 0, card, 0),
+         ("sync", first, 2, 99)],
         [0, 0, 0],
         two=False,
     )  # fmt: skip
