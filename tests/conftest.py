@@ -133,7 +133,12 @@ def past_the_pooler(dsn: str) -> str:
     """The same login at the server's own port, for a test that keeps state in its session, as one does in psql."""
     if not is_managed():
         return dsn
-    admin = conninfo_to_dict(os.environ["PGMEM_TEST_ADMIN_DSN"])
+    given, pooler, admin = (
+        conninfo_to_dict(known)
+        for known in (dsn, os.environ["PGMEM_TEST_DSN"], os.environ["PGMEM_TEST_ADMIN_DSN"])
+    )
+    if (given.get("host"), given.get("port")) != (pooler.get("host"), pooler.get("port")):
+        return dsn  # of a server that the test started, such as a front of cells
     return make_conninfo(dsn, host=admin["host"], port=admin.get("port", 5432))
 
 

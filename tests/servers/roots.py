@@ -178,8 +178,13 @@ class Root:
     def process(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         """A program of the root, as its user postgres, until it is no longer needed; its output goes to a file."""
         with tempfile.TemporaryFile() as log:
+            # In a separate session: what interrupts the tests does not end their server before them.
             running = subprocess.Popen(
-                self.command(*arguments), stdin=subprocess.DEVNULL, stdout=log, stderr=log
+                self.command(*arguments),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
             )
             try:
                 yield running
