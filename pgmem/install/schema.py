@@ -154,12 +154,13 @@ def upgrade(
     """
     # Alembic is imported here, because start-up of the server and the CLI must not pay for it, and while the server
     # makes the extensions: an empty database has no history that could be refused.
+    is_older = False
     with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection, _explained():
         imported = importer.submit(import_module, "alembic.command")
         _require_suitable(connection)
         if history.recorded_in(connection)[0] is not None:
             imported.result()  # two threads that import parts of one package at once may find them half made
-            _pending(connection)
+            is_older = bool(_pending(connection)) and _release_of(connection) is not None
         made = _make_extensions(connection, extensions)
         if found := writable_schema(connection):
             raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
@@ -187,7 +188,8 @@ def upgrade(
         return Upgrade(release(), changed, made, before, tuple(notices))
 
     with _explained():
-        _loosen_caller(dsn)
+        if is_older:
+            _loosen_caller(dsn)
         done = _in_turn(dsn, progress, install)
     if renew:
         _renew(dsn, progress)
@@ -281,14 +283,10 @@ def holds(connection: psycopg.Connection[Any], table: str) -> bool:
 
 
 def _loosen_caller(dsn: str) -> None:
-    """Change how a store of before says who calls, in its own transaction, so that no call under way fails."""
+    """Let no call that is under way fail when a migration gives the type of the caller attributes; commits at once."""
     with _connect(dsn) as connection:
-        if _release_of(connection) is None:
-            return
-        connection.rollback()  # what it has read would be in the way of an installer whose turn it is
         _take_turn(connection)
-        if _pending(connection):
-            connection.execute(_step("loosen_caller").encode())
+        connection.execute(_step("loosen_caller").encode())
 
 
 def _take_turn(connection: psycopg.Connection[Any]) -> None:
