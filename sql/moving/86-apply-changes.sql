@@ -398,6 +398,7 @@ begin
     if exists (select from pgmem.tombstone t where t.id = p_node.id and t.tenant = any (p_owner.tenants)) then
       return 'purged';
     end if;
+    perform pgmem.require_arrival(p_record, null, p_caller);
     v_old := pgmem.repeat_in(p_node, p_record);
     if v_old.seq is not null then
       insert into pgmem.imported (id, node_seq) values (p_node.id, v_old.seq);
@@ -405,7 +406,6 @@ begin
     end if;
   end if;
   if v_old.seq is null then
-    perform pgmem.require_arrival(p_record, null, p_caller);
     p_node.trust_level := least(p_node.trust_level, p_caller.trust_level);
     p_record := p_record || jsonb_build_object('versions', (
       select coalesce(jsonb_agg(v.value || jsonb_build_object(
