@@ -587,7 +587,8 @@ begin
     select v.cell::integer as cell from pgmem.schema_version v;
   $proxy$;
   drop table if exists pgmem.schema_version, pgmem.verb, pgmem.argument;
-  create table pgmem.schema_version (release text not null, digest text not null, front boolean not null);
+  create table pgmem.schema_version (
+    release text not null, digest text not null, front boolean primary key check (front));
   comment on table pgmem.schema_version is 'The release of the cells that this front was made from.';
   insert into pgmem.schema_version values (p_signatures ->> 'release', p_signatures ->> 'digest', true);
   create table pgmem.verb as
@@ -596,10 +597,12 @@ begin
       v.value ->> 'summary' as summary, v.value ->> 'description' as description, v.value ->> 'answer' as answer,
       v.value ->> 'reach' as reach
     from jsonb_array_elements(p_signatures -> 'verb') v;
+  alter table pgmem.verb add primary key (name);
   comment on table pgmem.verb is 'The verbs: the functions that clients call, in the order of the chapters.';
   create table pgmem.argument as
     select a.value ->> 'name' as name, a.value ->> 'sent_by' as sent_by, a.value ->> 'meaning' as meaning
     from jsonb_array_elements(p_signatures -> 'argument') a;
+  alter table pgmem.argument add primary key (name);
   comment on table pgmem.argument is 'The meanings of the arguments that several verbs take.';
   grant select on pgmem.schema_version, pgmem.verb, pgmem.argument to public;
   -- PL/Proxy is not a trusted language: a superuser makes the functions, then the owner of the front gets them.

@@ -74,6 +74,31 @@ comment on function pgmem.keep_graph_cache is
   'Make the triggers that renew the cache of paths of AGE 1.8 and later on every label that lacks its own; how many.';
 
 
+-- AGE gives a table of edges no key, and under a publication of all tables nobody may delete from a table without one.
+create or replace function pgmem.identify_edges() returns integer
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_one   record;
+  v_count integer := 0;
+begin
+  for v_one in
+    select c.relname as label, min(k.relname) as key
+    from pg_inherits i join pg_class c on c.oid = i.inhrelid
+    join pg_index x on x.indrelid = c.oid and x.indisunique and x.indpred is null join pg_class k on k.oid = x.indexrelid
+    where i.inhparent = to_regclass('pgmem_graph._ag_label_edge') and c.relreplident = 'd'
+      and not exists (select from pg_index p where p.indrelid = c.oid and p.indisprimary)
+    group by 1
+  loop
+    execute format('alter table pgmem_graph.%I replica identity using index %I', v_one.label, v_one.key);
+    v_count := v_count + 1;
+  end loop;
+  return v_count;
+end;
+$$;
+comment on function pgmem.identify_edges is
+  'Name the key by which a publication knows the rows of each label of edges that has none yet; how many.';
+
+
 -- Labels of the graph are made here and nowhere else: of eight sessions that first use a new label at once, 66 of 80
 -- attempts fail.
 create or replace function pgmem.enable_graph() returns boolean
@@ -126,6 +151,7 @@ begin
   end loop;
   perform pgmem.build_projection();
   perform pgmem.keep_graph_cache();
+  perform pgmem.identify_edges();
   -- The triggers write to it with the rights of the schema's owner, who need not be the login that made it.
   if current_user <> v_owner then
     perform pgmem.give_to_owner(v_owner);

@@ -117,7 +117,9 @@ begin
     p_ranked := (select r.ranked from pgmem.ranked_tokens(pgmem.tokens(p_node.title), p_node.scope_key) r);
   end if;
   insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
-  select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e;
+  select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e
+  -- Of two words with one hash.
+  on conflict do nothing;
   return found;
 end;
 $$;

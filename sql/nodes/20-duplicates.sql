@@ -362,7 +362,8 @@ begin
   from pgmem.node n
   cross join lateral pgmem.ranked_tokens(n.title_tokens, n.scope_key) r
   cross join lateral pgmem.title_entries(r.ranked) e
-  where n.seq = any (p_seqs);
+  where n.seq = any (p_seqs)
+  on conflict do nothing;
   get diagnostics v_rows = row_count;
   insert into pgmem.title_order as o (scope_key, tenant, added)
   select n.scope_key, n.tenant, count(*) from pgmem.node n where n.seq = any (p_seqs) group by 1, 2 order by 1

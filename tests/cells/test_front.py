@@ -20,6 +20,7 @@ from pgmem.settings import Settings
 from tests.cells.fleet import Fleet, act
 from tests.cells.running import started
 from tests.conftest import caller
+from tests.schema.test_publication import WITHOUT_KEY
 
 
 def name() -> str:
@@ -49,6 +50,11 @@ async def test_the_library_saves_and_finds_through_a_front(fleet: Fleet, tmp_pat
             with pytest.raises(InvalidArgument):
                 await memory.search_memory("tea", limit=0)
         assert set(fleet.rows_of(org)) == {number}
+
+
+def test_every_table_of_a_front_has_a_key_by_which_a_publication_knows_its_rows(fleet: Fleet) -> None:
+    with psycopg.connect(fleet.dsn) as connection:
+        assert connection.execute(WITHOUT_KEY).fetchall() == []
 
 
 def test_every_verb_and_view_of_a_cell_has_its_function_at_the_front(fleet: Fleet) -> None:
