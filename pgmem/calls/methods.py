@@ -2430,7 +2430,9 @@ class Verbs:
     ) -> SaveStatus:
         """List the open saves of a project or of all, oldest first, or return the outcome of one save.
 
-        A save that a later one with the same arguments made good is no longer open.
+        A save that a later one with the same arguments made good is no longer open. Where none is open and
+        one was dropped that no person decided over, by a purge or by its age, the status is `dropped`: its
+        save_id says why.
 
         In Python the saves in the outbox of this machine count too; while the database is away the answer
         lists those alone.

@@ -6,9 +6,10 @@
 -- owner or a reviewer at the command line, on the page or in psql (decides, 08-caller), is outranked by nothing.
 --
 -- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. What is
--- shared in an organisation is purged by a person alone.
+-- shared in an organisation is purged by a person alone. With the memory go the open saves that concern it or would
+-- store it, of no more trust than who purges.
 --
--- Locks: none.
+-- Locks: the rows of the saves and previews of a memory that is purged.
 
 
 -- Asked for again, the same change is the same review.
@@ -132,6 +133,90 @@ $$;
 select pgmem.declare_verb('propose_change', p_rights => 'writer', p_effect => 'repeat', p_answer => 'SaveResult');
 
 
+-- A save that would store the memory under its name, where it is stored; elsewhere only one of the same words.
+create or replace function pgmem.would_store(p_attempt pgmem.save_attempt, p_node pgmem.node) returns boolean
+language sql stable set search_path = pgmem, pg_temp as $$
+  select pgmem.folded(sent.texts ->> name.field) = pgmem.folded(coalesce(name.kept, p_node.title)) and (
+    coalesce(p_attempt.arguments ->> 'scope', 'project') = p_node.scope
+      and pgmem.tenant_of(p_attempt.org_id, case p_attempt.arguments ->> 'share' when 'org' then '' else p_attempt.user_id end)
+          = p_node.tenant
+      and (p_node.scope = 'global' or pgmem.folded(p_attempt.project) is not distinct from pgmem.folded(p_node.project))
+      and (p_node.scope <> 'focus'
+           or pgmem.folded(p_attempt.arguments ->> 'focus') is not distinct from pgmem.folded(p_node.focus))
+    or exists (select from unnest(l.text_fields) as f(name)
+               where f.name <> name.field and p_node.props -> f.name = sent.texts -> f.name
+                 and p_node.props -> f.name not in ('""', '[]')))
+  from pgmem.label l
+  cross join lateral (select case p_attempt.verb when 'remember' then p_attempt.arguments -> 'properties'
+                               else p_attempt.arguments end) as sent(texts)
+  cross join lateral (select f, p_node.props ->> f from coalesce(l.key_field, l.title_field) f) as name(field, kept)
+  where l.name = p_node.label and l.verb = p_attempt.verb
+    and (p_attempt.verb <> 'remember' or p_attempt.arguments ->> 'label' = l.name);
+$$;
+comment on function pgmem.would_store is
+  'Whether an open save is one of a memory''s own kind that names it, in its place or with its words.';
+
+
+-- Between the title and the texts nothing is left but signs and names of fields, or a line is the title alone.
+create or replace function pgmem.previews(p_preview text, p_node pgmem.node) returns boolean
+language sql stable set search_path = pgmem, pg_temp as $$
+  select exists (
+      select from regexp_split_to_table(p_preview, '\s*\n\s*') as line(text)
+      where btrim(regexp_replace(line.text, '^\W*(forget|revert)\M\W*', '', 'i')) = btrim(p_node.title))
+    or strpos(p_preview, p_node.title) > 0 and pgmem.shows(p_preview, 'save', p_node.title || array(
+      select t from unnest(pgmem.approved_texts(p_node.props)) t
+      where t <> p_node.title and strpos(p_preview, t) > 0));
+$$;
+comment on function pgmem.previews is 'Whether the preview of an approval is the text of a memory, or has its title as a line.';
+
+
+-- The parts of a batch have separate rows; its answer says which of them were stored, and no more.
+create or replace function pgmem.without_words(p_batch jsonb) returns jsonb
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select jsonb_object_agg(part.name, case jsonb_typeof(part.value)
+    when 'object' then part.value || bare.fields
+    when 'array' then (
+      select coalesce(jsonb_agg(case jsonb_typeof(r.value) when 'object' then r.value || bare.fields else r.value end
+                                order by r.place), '[]')
+      from jsonb_array_elements(part.value) with ordinality as r(value, place))
+    else part.value end)
+  from jsonb_each(p_batch) as part(name, value)
+  cross join (select '{"message": null, "near_names": [], "conflicts": []}'::jsonb) as bare(fields);
+$$;
+comment on function pgmem.without_words is 'The answer of a batch without what it quotes of memories.';
+
+
+-- What waits for a person and outranks who purges stays: only the words about the memory go.
+create or replace function pgmem.bury_saves(p_node pgmem.node, p_caller pgmem.caller) returns void
+language sql set search_path = pgmem, pg_temp as $$
+  update pgmem.save_attempt a set arguments = null, batch = pgmem.without_words(a.batch),
+    message = 'A memory that it stored was purged.', updated_at = pgmem.now()
+  where a.tenant in (p_node.tenant, p_caller.tenant) and a.batch is not null and a.status in ('saved', 'partial')
+    and jsonb_path_exists(a.batch, '$.**.artifact_id ? (@ == $id)', jsonb_build_object('id', p_node.id));
+  with found as (
+    select a.tenant, a.save_id, a.status in ('saved', 'dropped') as done,
+           pgmem.outranked(coalesce(a.trust_level, pgmem.setting_float('trust_mcp')), p_caller) as stays
+    from pgmem.save_attempt a
+    where a.tenant in (p_node.tenant, p_caller.tenant) and a.status <> 'partial'
+      and (p_node.id in (a.artifact_id, a.candidate_id)
+           or a.status not in ('saved', 'dropped') and pgmem.would_store(row(a.*)::pgmem.save_attempt, p_node))
+  )
+  update pgmem.save_attempt a set
+    status = case when found.done or found.stays or a.batch is not null then a.status else 'dropped' end,
+    arguments = case when not found.done and (found.stays or a.batch is not null) then a.arguments end,
+    batch = pgmem.without_words(a.batch),
+    message = case when found.done then 'The memory was purged.'
+      when found.stays then 'A memory that it names was purged; it waits for a person as before.'
+      else 'The memory that it names was purged, and this save with it: it is not stored.' end,
+    next_step = case when found.done or found.stays or a.batch is not null then a.next_step
+      else 'Save it again if it is still to be stored.' end,
+    updated_at = case when found.done then a.updated_at else pgmem.now() end
+  from found where a.tenant = found.tenant and a.save_id = found.save_id;
+$$;
+comment on function pgmem.bury_saves is
+  'Drop the open saves of a memory that is purged next, of no more trust than who purges, and what the others quote of it.';
+
+
 create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) returns void
 language sql set search_path = pgmem, pg_temp as $$
   insert into pgmem.tombstone
@@ -144,28 +229,24 @@ language sql set search_path = pgmem, pg_temp as $$
   cross join lateral (select n.id union select pgmem.turn_id(n.tenant, n.key) where n.label = 'Turn') as b(id)
   where n.seq = any (p_seqs)
   on conflict (id, tenant) do nothing;
-  -- What was sent for it and not stored, and what a person was shown, go with it.
-  update pgmem.save_attempt a set arguments = null, batch = null, message = 'The memory was purged.',
-    status = case when a.status = 'saved' then a.status else 'dropped' end
+  update pgmem.governance_token t set preview = ''
   from pgmem.node n
-  where n.seq = any (p_seqs) and a.tenant in (n.tenant, p_caller.tenant)
-    and (a.artifact_id = n.id or a.candidate_id = n.id
-         or jsonb_path_exists(a.arguments, 'strict $.** ? (@ == $title || @ == $key)',
-                              jsonb_build_object('title', n.title, 'key', coalesce(n.key, n.title))));
+  where n.seq = any (p_seqs) and t.tenant in (n.tenant, p_caller.tenant) and t.preview <> ''
+    and (pgmem.previews(t.preview, row(n.*)::pgmem.node)
+         or t.used_by in (
+              select a.save_id from pgmem.save_attempt a where a.tenant = t.tenant
+                and (a.artifact_id = n.id or jsonb_path_exists(a.batch, '$.**.artifact_id ? (@ == $id)',
+                                                                jsonb_build_object('id', n.id)))));
+  select pgmem.bury_saves(row(n.*)::pgmem.node, p_caller) from pgmem.node n where n.seq = any (p_seqs);
   -- The reasons in the outcome of an extraction quote names and titles.
   update pgmem.extraction e set result = (
-    select coalesce(jsonb_agg(r.value - 'reason' order by r.place), '[]')
+    select coalesce(jsonb_agg(case when n.id = any (e.turns) or n.id::text in (r.value ->> 'artifact_id', r.value ->> 'candidate_id')
+                                then r.value - 'reason' else r.value end order by r.place), '[]')
     from jsonb_array_elements(e.result) with ordinality as r(value, place))
   from pgmem.node n
   where n.seq = any (p_seqs) and e.tenant in (n.tenant, p_caller.tenant) and e.result is not null
     and (n.id = any (e.turns) or e.result @> jsonb_build_array(jsonb_build_object('artifact_id', n.id))
          or e.result @> jsonb_build_array(jsonb_build_object('candidate_id', n.id)));
-  update pgmem.governance_token t set preview = ''
-  from pgmem.node n
-  where n.seq = any (p_seqs) and t.tenant in (n.tenant, p_caller.tenant)
-    and (strpos(t.preview, n.title) > 0
-         or t.used_by in (
-              select a.save_id from pgmem.save_attempt a where a.tenant = t.tenant and a.artifact_id = n.id));
 $$;
 comment on function pgmem.bury is
   'Leave the tombstones of nodes that are purged next, and remove what is kept of the saves that wrote them.';

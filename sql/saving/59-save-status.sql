@@ -75,6 +75,10 @@ begin
     and (v_project is null or pgmem.folded(a.project) = pgmem.folded(v_project))
     and (p_session_id is null or a.session_id = p_session_id);
   v_answer.status := case
+    when v_answer.count = 0 and exists (
+        select from pgmem.visible_attempt a
+        where a.status = 'dropped' and a.resolved_by is null and (v_project is null or pgmem.folded(a.project) = pgmem.folded(v_project))
+          and (p_session_id is null or a.session_id = p_session_id)) then 'dropped'
     when v_answer.count = 0 then 'saved'
     when exists (select from jsonb_array_elements(v_answer.saves) s where s ->> 'status' = 'pending_retry')
       then 'pending_retry'
@@ -85,7 +89,8 @@ $$;
 comment on function pgmem.get_save_status is $$
 List the open saves of a project or of all, oldest first, or return the outcome of one save.
 
-A save that a later one with the same arguments made good is no longer open.
+A save that a later one with the same arguments made good is no longer open. Where none is open and one was dropped that
+no person decided over, by a purge or by its age, the status is `dropped`: its save_id says why.
 
 In Python the saves in the outbox of this machine count too; while the database is away the answer lists those
 alone.
