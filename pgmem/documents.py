@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
@@ -22,6 +23,9 @@ NESTING = 100
 """Levels of objects and lists in each other."""
 VALUES = 1_000_000
 """Values in one document, counted as often as it is written out: an alias in YAML repeats what it names."""
+
+_OTHER_ENDS = re.compile("[\x85\u2028\u2029]")
+"""Characters that JSON has in a text as they are, and that other programs take for the end of a line."""
 
 
 def parse(text: str | bytes, what: str) -> Any:
@@ -123,3 +127,63 @@ def lines(file: TextIO, name: str) -> Iterator[str]:
         if len(line) > LINE_CHARS:
             raise InvalidArgument(f"Line {number} of {name} is longer than {LINE_CHARS} characters.")
         yield line
+
+
+def json_line(value: object) -> str:
+    """A value as a line of JSON with its end, one line to every program; what JSON does not know becomes a text."""
+    return one_line(json.dumps(value, default=str, ensure_ascii=False)) + "\n"
+
+
+def one_line(text: str) -> str:
+    """A JSON text in which what other programs take for the end of a line is escaped."""
+    return _OTHER_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def json_lines(text: str, what: str, *, strict: bool = False) -> Iterator[tuple[int, Any, str | None]]:
+    """The values of JSON lines, which end at a newline alone; lines of blanks are passed over.
+
+    Args:
+        text: the lines.
+        what: their name in the reasons, such as that of a file.
+        strict: a line that is nested too deeply is an error.
+
+    Yields:
+        The number of each line from 1 on, its value, and why it cannot be taken, or None.
+
+    Raises:
+        InvalidArgument: a line is nested too deeply, and `strict` is set.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        value, reason = None, None
+        try:
+            value = parse(line, f"Line {number} of {what}" if strict else "it")
+            reason = unfit(value)
+        except ValueError:
+            reason = "it is not JSON"
+        except InvalidArgument as error:
+            if strict:
+                raise
+            reason = str(error).rstrip(".")
+        yield number, value, reason and f"line {number} of {what}: {reason}"
+
+
+def unfit(value: object) -> str | None:
+    """Why PostgreSQL cannot store a value of JSON, or None: a text holds NUL, or half of a surrogate pair."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            if "\0" in item:
+                return "a text in it holds the character NUL, which no store keeps"
+            try:
+                item.encode()
+            except UnicodeEncodeError:
+                return "a text in it holds half of a surrogate pair, which is not a character"
+        elif isinstance(item, Mapping):
+            waiting += item.keys()
+            waiting += item.values()
+        elif isinstance(item, list | tuple):
+            waiting += item
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +11,7 @@ import anyio
 import typer
 
 from pgmem.cli.options import DryRun, Project, Store, shown, stop, store_command
+from pgmem.documents import json_line
 from pgmem.escaping import for_json, visible
 
 if TYPE_CHECKING:
@@ -40,11 +40,7 @@ def follow(
     async def run(memory: Memory) -> None:
         start = None if after == "start" else after
         async for change in memory.follow(start, project_id=project, content=not store.as_json):
-            typer.echo(
-                for_json(json.dumps(asdict(change), default=str, ensure_ascii=False))
-                if store.as_json
-                else line(change)
-            )
+            typer.echo(for_json(json_line(asdict(change))[:-1]) if store.as_json else line(change))
 
     store.run(run)
 

@@ -15,7 +15,7 @@ from pgmem._verbs import KINDS
 from pgmem.cli.options import Store, stop, store_command, typed
 from pgmem.cli.verbs import Call, parameter, verb_command
 from pgmem.declaration import Field, Kind
-from pgmem.documents import parse
+from pgmem.documents import json_lines, parse
 from pgmem.errors import InvalidArgument, PgmemError
 
 if TYPE_CHECKING:
@@ -258,10 +258,10 @@ def _objects(given: Path | None) -> list[dict[str, Any]]:
     try:
         found = parse(text, what)
     except ValueError:
-        try:
-            found = [parse(line, what) for line in text.splitlines() if line.strip()]
-        except ValueError as error:
-            raise InvalidArgument(f"{what} is not JSON: {error}.") from None
+        lines = list(json_lines(text, what))
+        if wrong := next((reason for _, _, reason in lines if reason), None):
+            raise InvalidArgument(f"{what} is not JSON: {wrong}.") from None
+        found = [value for _, value, _ in lines]
     found = found if isinstance(found, list) else [found]
     if not found or not all(isinstance(sent, dict) for sent in found):
         raise InvalidArgument(f"{what} must hold a JSON object with the arguments, or several.")

@@ -17,7 +17,7 @@ import httpx2
 
 from pgmem import plain_files
 from pgmem.calls.methods import Verbs
-from pgmem.documents import UNPACKED_BYTES
+from pgmem.documents import UNPACKED_BYTES, json_line, json_lines, unfit
 from pgmem.errors import CursorLost, DatabaseUnavailable, InvalidArgument, NotPermitted
 from pgmem.models import Arrival, PeerState
 
@@ -90,7 +90,8 @@ class StorePeer:
         return [{"place": row["place"], "record": json.loads(row["record"])} for row in rows]
 
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
-        """Apply a page of another store."""
+        """Apply a page of another store; what PostgreSQL cannot store is refused by itself."""
+        changes = [unreadable(each, why) if (why := unfit(each)) else each for each in changes]
         sent = json.dumps(changes, default=str, ensure_ascii=False)
         rows = await self.memory.caller.database.rows("apply_changes", _TIMEOUT_S, changes=sent, **options)
         return [Arrival(**row) for row in rows]
@@ -271,13 +272,11 @@ class Folder:
             with part.open("x", encoding="utf-8") as out:
                 header = {"pgmem_changes": FORMAT, "release": state.release, "feed": state.feed,
                           "at": datetime.now(UTC).isoformat()}  # fmt: skip
-                out.write(json.dumps(header) + "\n")
+                out.write(json_line(header))
                 async for page in pages:
                     count += len(page)
-                    out.writelines(
-                        json.dumps(change, default=str, ensure_ascii=False) + "\n" for change in page
-                    )
-                out.write(json.dumps({"end": count}) + "\n")
+                    out.writelines(map(json_line, page))
+                out.write(json_line({"end": count}))
             if count:
                 if path.exists():
                     raise FileExistsError(errno.EEXIST, "another process has written it; sync again")
@@ -305,7 +304,7 @@ class Folder:
                     path.unlink(missing_ok=True)
 
     def read(self, path: Path) -> tuple[dict[str, Any], list[Record]]:
-        """Return the header and the changes of a file.
+        """Return the header and the changes of a file; one that cannot be read is a record that says why.
 
         Raises:
             InvalidArgument: the file cannot be read, is not whole, or of a release with another format.
@@ -316,13 +315,13 @@ class Folder:
             raise InvalidArgument(f"{path} cannot be read: {error.strerror or error}; remove it.") from None
         except UnicodeDecodeError:
             text = ""
+        lines = list(json_lines(text, path.name))
         try:
-            lines = [json.loads(line) for line in text.splitlines()]
-            header, end = lines[0], lines[-1]
+            header, end = lines[0][1], lines[-1][1]
             whole = header["pgmem_changes"] != FORMAT or (
                 end == {"end": len(lines) - 2} and datetime.fromisoformat(header["at"]).tzinfo is not None
             )
-        except (ValueError, KeyError, IndexError, TypeError, RecursionError):
+        except (ValueError, KeyError, IndexError, TypeError):
             whole = False
         if not whole:
             raise InvalidArgument(
@@ -332,4 +331,18 @@ class Folder:
             raise InvalidArgument(
                 f"{path} was written by pgmem {header.get('release')} in another format: upgrade the older of the two."
             )
-        return header, lines[1:-1]
+        return header, [
+            unreadable(value, reason) if reason or not isinstance(value, dict) else value
+            for _, value, reason in lines[1:-1]
+        ]
+
+
+def unreadable(change: Any, reason: str | None) -> Record:
+    """A record in the place of one that cannot be read: it names it, and is refused with the reason."""
+    record = change.get("record", change) if isinstance(change, dict) else {}
+    known = {
+        name: record[name]
+        for name in ("id", "title")
+        if isinstance(record, dict) and isinstance(record.get(name), str) and unfit(record[name]) is None
+    }
+    return {**known, "type": "unreadable", "reason": reason or "it is not a JSON object"}

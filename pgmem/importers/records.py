@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from pgmem.documents import parse
+from pgmem import documents
 from pgmem.models import SchemaDescription
 
 _NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
@@ -131,20 +131,16 @@ def named(word: object, names: Iterable[str]) -> str | None:
 
 
 def json_lines(path: Path, text: str, reading: Reading) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; other lines are counted as left out.
+    """The objects of a file of JSON lines; a line that is none, or that cannot be stored, is left out by its number.
 
     Raises:
         InvalidArgument: a line is nested too deeply.
     """
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            record = parse(line, f"Line {number} of {path.name}")
-        except ValueError:
-            record = None
-        if isinstance(record, dict):
+    for _, record, reason in documents.json_lines(text, path.name, strict=True):
+        if reason is None and isinstance(record, dict):
             yield record
+        elif isinstance(record, dict):
+            reading.left_out[f"{reason}"] += 1
         else:
             reading.left_out[f"lines of {path.name} that are not JSON objects"] += 1
 

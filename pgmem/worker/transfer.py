@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pgmem.calls.methods import Verbs
-from pgmem.documents import parse
+from pgmem.documents import json_line, one_line, parse, unfit
 from pgmem.errors import InvalidArgument
 from pgmem.models import Exported, Imported
 
@@ -52,20 +52,20 @@ async def export_lines(
     options = {"vectors": vectors, "all_tenants": all_tenants}
     async with memory.caller.database.snapshot(_TIMEOUT_S) as rows:
         header = (await rows("export_header", **options))[0]["export_header"]
-        write(_line(header))
+        write(json_line(header))
         total = header["nodes"] + header["edges"] + header["saves"]
         for part in _PARTS:
             place: list[str] | None = None
             while True:
                 page = await rows("export_records", part=part, after=place, limit=_PAGE, **options)
-                write("".join(f"{row['record']}\n" for row in page))
+                write("".join(f"{one_line(row['record'])}\n" for row in page))
                 counts[part] += len(page)
                 if progress is not None:
                     progress(counts.total(), max(total, counts.total()))
                 if len(page) < _PAGE:
                     break
                 place = page[-1]["place"]
-    write(_line({"type": "end", "lines": counts.total()}))
+    write(json_line({"type": "end", "lines": counts.total()}))
     return Exported(lines=counts.total() + 2, counts={k: n for k, n in counts.items() if n})
 
 
@@ -109,7 +109,7 @@ async def import_lines(
             break
         number += 1
         if memory.caller.database.settings.scrub_secrets in ("redact", "refuse"):
-            text = _line(
+            text = json_line(
                 memory.caller.scrubbed("import_records", {f"line {number}": record})[f"line {number}"]
             )
         batch.append(text)
@@ -157,15 +157,20 @@ async def import_memories(
         batch = memory.caller.scrubbed("import_memories", {"records": records[first : first + page]})[
             "records"
         ]
+        reasons = {place: reason for place, record in enumerate(batch, 1) if (reason := unfit(record))}
+        fit = [place for place in range(1, len(batch) + 1) if place not in reasons]
         rows = await memory.caller.database.rows(
             "import_memories",
             _TIMEOUT_S,
             project_id=project_id,
             source=source,
-            records=json.dumps(batch, ensure_ascii=False),
+            records=json.dumps([batch[place - 1] for place in fit], ensure_ascii=False),
             dry_run=dry_run,
         )
-        finished(rows, first)
+        refused = [
+            {"place": place, "outcome": "refused", "reason": reason} for place, reason in reasons.items()
+        ]
+        finished([*({**row, "place": fit[row["place"] - 1]} for row in rows), *refused], first)
 
 
 async def forget_notes(
@@ -202,10 +207,6 @@ async def _import_batch(
     return Imported(
         **{name: getattr(before, name) + rows[0][name] for name in ("taken", "present", "merged")}
     )
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"
 
 
 def _record(text: str, number: int) -> dict[str, Any]:

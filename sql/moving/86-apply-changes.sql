@@ -601,7 +601,9 @@ begin
             when 'model' then 'present' end;
           if v_done is null then
             raise exception using errcode = 'PM001', message = format(
-              'Its type %s is not known to this release: upgrade pgmem.', left(v_line.record ->> 'type', 80));
+              case v_line.record ->> 'type' when 'unreadable' then 'It cannot be read: %2$s.'
+                else 'Its type %1$s is not known to this release: upgrade pgmem.' end,
+              left(v_line.record ->> 'type', 80), v_line.record ->> 'reason');
           end if;
           v_rows[v_line.place] := jsonb_build_object('outcome', case v_done when 'joined' then 'updated' else v_done end);
           if v_done in ('taken', 'updated') then

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,8 @@ from pgmem.feed.peers import StorePeer
 from pgmem.models import PeerState
 from pgmem.settings import Settings
 from tests.cli.conftest import surroundings
-from tests.conftest import Call, new_database, output_of
+from tests.conftest import Call, output_of
+from tests.feed.conftest import Pair
 from tests.fixtures.verbs import unheld_changes
 from tests.serving import serving
 from tests.tenancy.test_http import token
@@ -34,25 +35,6 @@ from tests.tenancy.test_http import token
 __all__ = ["surroundings", "token"]
 
 pytestmark = pytest.mark.anyio
-Pair = tuple[Memory, Memory]
-
-
-@pytest.fixture
-def other_dsn(server: str, template: str) -> Iterator[str]:
-    """A second database with pgmem installed."""
-    with new_database(server, template) as dsn:
-        yield dsn
-
-
-@pytest.fixture
-async def pair(dsn: str, other_dsn: str, tmp_path: Path) -> AsyncIterator[Pair]:
-    """The memories of a laptop and of a server, as a person uses them."""
-    async with AsyncExitStack() as stack:
-        opened = []
-        for name, each in (("laptop", dsn), ("server", other_dsn)):
-            settings = Settings(dsn=each, data_dir=tmp_path / name, embedding_provider="none")
-            opened.append(await stack.enter_async_context(Memory.connect(settings, source="cli")))
-        yield opened[0], opened[1]
 
 
 async def in_step(pair: Pair, **options: Any) -> Exchanged:

@@ -115,6 +115,33 @@ def test_the_memory_server_of_mcp(
     assert graph_differences() == []
 
 
+def test_a_text_that_no_store_keeps_stops_its_record_alone_and_other_line_ends_are_text(
+    run: Run, rows: Rows, tmp_path: Path
+) -> None:
+    file = tmp_path / "memory.jsonl"
+    line = '{{"type": "entity", "name": "{}", "entityType": "person", "observations": ["{}"]}}\n'
+    file.write_text(
+        line.format("Eve", "first\u2028second\x85third") + line.format("Gil", "half \\ud83d here")
+        + line.format("Hal", "zero \\u0000 here") + line.format("Ida", "fine"),
+        encoding="utf-8",
+    )  # fmt: skip
+    done = run("import", "--from", "mcp-memory", str(file), "--project", "shop", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert set(titles(rows)) == {"Eve", "Ida"}
+    assert set(json.loads(done.stdout)["left_out"]) == {
+        "line 2 of memory.jsonl: a text in it holds half of a surrogate pair, which is not a character",
+        "line 3 of memory.jsonl: a text in it holds the character NUL, which no store keeps",
+    }
+    file = tmp_path / "mem0.json"
+    file.write_text(
+        json.dumps({"results": [{"id": "1", "memory": "zero \0"}, {"id": "2", "memory": "Ada drinks tea"}]})
+    )
+    done = run("import", "--from", "mem0", str(file), "--project", "shop", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert json.loads(done.stdout)["taken"] == 1
+    assert "NUL" in str(json.loads(done.stdout)["left_out"])
+
+
 def test_what_was_observed_since_comes_with_the_next_import(run: Run, tmp_path: Path, call: Call) -> None:
     file = tmp_path / "memory.jsonl"
     command = ("import", "--from", "mcp-memory", str(file), "--project", "shop")

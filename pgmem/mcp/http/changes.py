@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from pgmem.database.shares import Streams
-from pgmem.documents import parse
+from pgmem.documents import json_line, parse
 from pgmem.errors import Busy, CursorLost, DatabaseUnavailable, InvalidArgument, PgmemError
 from pgmem.feed.following import follow_pages
 from pgmem.feed.peers import StorePeer
@@ -83,8 +83,7 @@ async def _events(
     page = first
     while True:
         for change in page.changes:
-            data = json.dumps(asdict(change), default=str, ensure_ascii=False)
-            yield f"id: {change.cursor}\ndata: {data}\n\n"
+            yield f"id: {change.cursor}\ndata: {json_line(asdict(change))}\n"
         # The cursor goes on where others have changed something, so that a client that comes back is not late.
         yield f"id: {page.cursor}\n: alive\n\n"
         try:
