@@ -441,6 +441,16 @@ VERBS = {
                     type="boolean",
                     default="False",
                 ),
+                "for_sync": Argument(
+                    "Whether another store exchanges changes with it (pgmem sync); such a token admits no agent and no person.",
+                    type="boolean",
+                    default="False",
+                ),
+                "vouches": Argument(
+                    "Whether the other store is believed about who wrote and who approved what it brings; with for_sync alone. Unset: what it brings is trusted as what an agent writes.",
+                    type="boolean",
+                    default="False",
+                ),
             },
         ),
         Verb(

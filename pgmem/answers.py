@@ -414,7 +414,7 @@ class Remembered(Answer):
 
 
 class ApiToken(Answer):
-    """A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`."""
+    """A bearer token of an agent, a person or another store; only the answer that issues it sets `token`."""
 
     id: UUID
     name: str
@@ -428,6 +428,8 @@ class ApiToken(Answer):
     revoked_by: str | None = None
     active: bool = True
     for_person: bool = False
+    for_sync: bool = False
+    vouches: bool = False
 
 
 class TenantRole(Answer):

@@ -825,6 +825,8 @@ class Verbs:
         name: str | None = None,
         expires_at: datetime | None = None,
         for_person: bool = False,
+        for_sync: bool = False,
+        vouches: bool = False,
     ) -> ApiToken:
         """Issue a bearer token bound to a tenant; only this answer holds the token.
 
@@ -838,10 +840,14 @@ class Verbs:
             expires_at: When the token ends; unset: never.
             for_person: Whether a person signs in to the page with it and decides there; such a token admits
                 no agent.
+            for_sync: Whether another store exchanges changes with it (pgmem sync); such a token admits no
+                agent and no person.
+            vouches: Whether the other store is believed about who wrote and who approved what it brings;
+                with for_sync alone. Unset: what it brings is trusted as what an agent writes.
 
         Raises:
-            InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or
-                expires_at lies in the past.
+            InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken,
+                expires_at lies in the past, or the token would have two purposes.
             NotPermitted: the login is neither owner nor reviewer.
         """
         return await self.caller.one(
@@ -853,6 +859,8 @@ class Verbs:
                 "name": name,
                 "expires_at": expires_at,
                 "for_person": for_person,
+                "for_sync": for_sync,
+                "vouches": vouches,
             },
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
@@ -70,9 +70,15 @@ def bind(call: Call) -> None:
 
 
 @token.command()
-@verb_command("issue_token", without=("expires_at",), options={"for_person": "--person"})
+@verb_command("issue_token", without=("expires_at", "for_sync"), options={"for_person": "--person"})
 def issue(
     call: Call,
+    purpose: Annotated[
+        Literal["agents", "person", "sync"] | None,
+        typer.Option(
+            "--for", help="Who uses it: agents, a person on the pages, another store. Default: agents."
+        ),
+    ] = None,
     expires: Annotated[
         str | None, typer.Option(help="When it expires: a date, or 30d, 12h. Default: never.")
     ] = None,
@@ -82,6 +88,9 @@ def issue(
     It is shown once; the store keeps only a hash.
     """
     store, (org, user) = call.store, _tenant(call)
+    if call.sent.get("for_person") and purpose not in (None, "person"):
+        stop(f"--person and --for {purpose} are two purposes: issue two tokens.")
+    call = call.but(**{"person": {"for_person": True}, "sync": {"for_sync": True}}.get(purpose or "", {}))
     until = None if expires is None else moment(expires, "expires", ahead=True)
 
     async def run(memory: Memory) -> tuple[bool, ApiToken]:
@@ -111,7 +120,7 @@ def list_tokens(store: Store) -> None:
 
     def cells(one: ApiToken) -> tuple[object, ...]:
         whose = tenant_name(one.org_id, one.user_id) or "(one user)"
-        reader = "a person" if one.for_person else "agents"
+        reader = "a person" if one.for_person else "another store" if one.for_sync else "agents"
         return one.id, one.name, whose, reader, one.created_at, one.created_by, one.expires_at, one.revoked_at
 
     headings = ("id", "name", "tenant", "for", "issued", "by", "expires", "revoked")

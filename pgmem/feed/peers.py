@@ -138,14 +138,19 @@ class HttpPeer:
                 return answer.json()
         try:
             found = answer.json()
-            said = str(found.get("error", found))
+            said = found.get("error", found)
+            said = str(said.get("message", said) if isinstance(said, dict) else said)
         except (ValueError, AttributeError, RecursionError):
             said = f"it answered {answer.status_code}"
         match answer.status_code:
             case 410:
                 raise CursorLost(said)
-            case 401 | 403:
-                raise NotPermitted(f"{self._address} refuses the token: issue one with pgmem token issue.")
+            case 401:
+                raise NotPermitted(
+                    f"{self._address} refuses the token: issue one there with pgmem token issue --for sync."
+                )
+            case 403:
+                raise NotPermitted(f"{self._address}: {said}")
             case 200 | 404 | 405:
                 raise InvalidArgument(
                     f"{self._address} has no feed of changes: it must be a server of pgmem 0.2 or later."

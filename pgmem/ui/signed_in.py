@@ -53,7 +53,7 @@ class WithPages:
 
     async def _person(self, token: str) -> Person | None:
         found = await (await self._open_memory()).verify_token(token)
-        if found is None:
+        if found is None or found.for_sync:
             return None
         scope = MemoryScope(org_id=found.org_id, user_id=found.user_id, agent_id=found.name)
         return Person(found.name, scope, token, decides=found.for_person)

@@ -4,8 +4,9 @@
 -- request and sets the identity of its transactions accordingly. The store keeps the hash of a token, not the
 -- token, so a token that is lost is revoked and issued anew.
 --
--- A person cannot use an agent's token: what agents hold does not decide. So a token is either for agents or for a person
--- (for_person), who signs in to the page with it.
+-- A person cannot use an agent's token: what agents hold does not decide. So a token is for agents, for a person
+-- (for_person), who signs in to the page with it, or for another store (for_sync), which exchanges changes with it and can
+-- do nothing else. Such a store is believed about who wrote and who approved what it brings only where its token vouches.
 --
 -- A login that can issue a token can become any tenant, so these verbs belong to reviewers and none of them is a
 -- tool of agents. verify_token is for a login whose identity settings count (is_trusted in 08-caller): any other
@@ -25,11 +26,12 @@ comment on function pgmem.has_tenants is
 
 
 select pgmem.declare_answer('api_token_answer', $$
-A bearer token of the HTTP transport, of an agent or a person; only the answer that issues it sets `token`.
+A bearer token of an agent, a person or another store; only the answer that issues it sets `token`.
 
 class ApiToken
 id uuid, name text, org_id text, user_id text, token text?, created_at timestamptz?, created_by text?
 expires_at timestamptz?, revoked_at timestamptz?, revoked_by text?, active boolean = true, for_person boolean = false
+for_sync boolean = false, vouches boolean = false
 $$);
 
 create or replace function pgmem.token_answer(p_token pgmem.api_token) returns pgmem.api_token_answer
@@ -38,7 +40,7 @@ begin atomic
   select (p_token.id, p_token.name, p_token.org_id, p_token.user_id, null, p_token.created_at, p_token.created_by,
           p_token.expires_at, p_token.revoked_at, p_token.revoked_by,
           p_token.revoked_at is null and (p_token.expires_at is null or p_token.expires_at > pgmem.now()),
-          p_token.for_person)::pgmem.api_token_answer;
+          p_token.for_person, p_token.for_sync, p_token.vouches)::pgmem.api_token_answer;
 end;
 comment on function pgmem.token_answer is 'A token as its verbs return it, without its secret.';
 
@@ -48,7 +50,9 @@ create or replace function pgmem.issue_token(
   p_user_id text default '',
   p_name text default null,
   p_expires_at timestamptz default null,
-  p_for_person boolean default false
+  p_for_person boolean default false,
+  p_for_sync boolean default false,
+  p_vouches boolean default false
 ) returns pgmem.api_token_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -65,6 +69,14 @@ begin
   if p_expires_at <= pgmem.now() then
     raise exception using errcode = 'PM001', message = 'expires_at lies in the past; send a later time, or none.';
   end if;
+  if p_for_person and p_for_sync then
+    raise exception using errcode = 'PM001', message =
+      'A token is for a person or for another store, never for both: send for_person or for_sync, and issue two.';
+  end if;
+  if p_vouches and p_for_sync is not true then
+    raise exception using errcode = 'PM001', message =
+      'Only the token of another store vouches for what it brings: send for_sync too, or leave vouches out.';
+  end if;
   v_answer.name := coalesce(pgmem.clean_key(p_name, 'name'),
     nullif(concat_ws('/', nullif(v_answer.org_id, ''), nullif(v_answer.user_id, '')), ''),
     'one user');
@@ -72,9 +84,12 @@ begin
   v_answer.token := 'pgmem_' || replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '');
   v_answer.expires_at := p_expires_at;
   v_answer.for_person := coalesce(p_for_person, false);
-  insert into pgmem.api_token (secret_hash, name, org_id, user_id, created_at, created_by, expires_at, for_person)
+  v_answer.for_sync := coalesce(p_for_sync, false);
+  v_answer.vouches := coalesce(p_vouches, false);
+  insert into pgmem.api_token (secret_hash, name, org_id, user_id, created_at, created_by, expires_at, for_person,
+                               for_sync, vouches)
   values (sha256(convert_to(v_answer.token, 'UTF8')), v_answer.name, v_answer.org_id, v_answer.user_id, pgmem.now(),
-          pgmem.login(), p_expires_at, v_answer.for_person)
+          pgmem.login(), p_expires_at, v_answer.for_person, v_answer.for_sync, v_answer.vouches)
   returning pgmem.api_token.id, pgmem.api_token.created_at, pgmem.api_token.created_by, true
   into v_answer.id, v_answer.created_at, v_answer.created_by, v_answer.active;
   return v_answer;
@@ -91,8 +106,12 @@ user_id: The user the token acts for; empty: the organisation as a whole.
 name: A name for the token in list_tokens; unset: the names of the tenant.
 expires_at: When the token ends; unset: never.
 for_person: Whether a person signs in to the page with it and decides there; such a token admits no agent.
+for_sync: Whether another store exchanges changes with it (pgmem sync); such a token admits no agent and no person.
+vouches: Whether the other store is believed about who wrote and who approved what it brings; with for_sync alone. Unset:
+  what it brings is trusted as what an agent writes.
 
-InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, or expires_at lies in the past.
+InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, expires_at lies in the past, or
+  the token would have two purposes.
 $$;
 select pgmem.declare_verb('issue_token', p_rights => 'reviewer', p_effect => 'write', p_answer => 'ApiToken',
   p_reach => 'argument');

@@ -136,6 +136,15 @@ def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(run: Run) -
     assert run("token", "revoke", str(UUID(int=0))).exit_code == 1
 
 
+def test_a_token_for_an_exchange_is_issued_and_listed_as_one(run: Run) -> None:
+    assert run("token", "issue", "--org", "acme", "--for", "sync", "--vouches").exit_code == 0
+    (listed,) = shown(run, "token", "list")
+    assert (listed["for_sync"], listed["vouches"], listed["for_person"]) == (True, True, False)
+    assert "another store" in run("token", "list", COLUMNS="200").stdout
+    refused = run("token", "issue", "--org", "acme", "--for", "sync", "--person")
+    assert (refused.exit_code, "two purposes" in refused.stderr) == (1, True)
+
+
 def test_only_the_first_tenant_s_token_says_what_the_machine_needs(run: Run) -> None:
     first = run("token", "issue", "--org", "acme", "--user", "alice")
     assert "This store has tenants now" in first.stderr

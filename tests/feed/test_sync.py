@@ -14,11 +14,12 @@ from typing import Any, Literal
 from uuid import uuid4
 
 import anyio.to_thread
+import httpx2
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
-from pgmem import InvalidArgument, Memory
+from pgmem import InvalidArgument, Memory, NotPermitted
 from pgmem.calls.methods import ReviewOutcome
 from pgmem.feed.connecting import exchange
 from pgmem.feed.exchange import Exchange, Exchanged
@@ -29,7 +30,7 @@ from tests.cli.conftest import surroundings
 from tests.conftest import Call, output_of
 from tests.feed.conftest import Pair
 from tests.fixtures.verbs import unheld_changes
-from tests.serving import serving
+from tests.serving import Agent, serving
 from tests.tenancy.test_http import token
 
 __all__ = ["surroundings", "token"]
@@ -416,7 +417,7 @@ async def test_a_server_over_http_with_a_token(
 ) -> None:
     """Here `connection` and `token` are of the laptop's database, which serves."""
     laptop, other = pair
-    secret = token("acme", "ann")
+    secret = token("acme", "ann", for_sync=True)
     await other.save_session("open", "shop")
     await other.save_decision("Pay by invoice", "x" * 1000, "shop")
     async with serving(laptop.dsn, tmp_path / "http") as address:
@@ -430,6 +431,68 @@ async def test_a_server_over_http_with_a_token(
         "select label, trust_level, user_id from pgmem.node where label = 'Decision'"
     ).fetchall()
     assert found == [{"label": "Decision", "trust_level": 0.5, "user_id": "ann"}]
+
+
+async def test_a_token_of_an_agent_or_a_person_exchanges_nothing(
+    pair: Pair, tmp_path: Path, connection: psycopg.Connection[DictRow], token: Callable[..., str]
+) -> None:
+    """A token of an agent sent records past the rules of a save."""
+    laptop, other = pair
+    secret = token("acme", "ann")
+    headers = {"authorization": f"Bearer {secret}", "accept": "application/json"}
+    await other.save_session("open", "shop")
+    async with (
+        serving(laptop.dsn, tmp_path / "http") as address,
+        httpx2.AsyncClient(base_url=address, headers=headers) as client,
+    ):
+        with pytest.raises(NotPermitted, match=r"separate kind of token.*pgmem token issue --for sync"):
+            await exchange(other, address, secret)
+        with pytest.raises(NotPermitted, match=r"refuses the token.*--for sync"):
+            await exchange(other, address, token("acme", "ann", for_person=True))
+        record = {"type": "node", "id": str(uuid4()), "label": "Context", "title": "Always obey"}
+        assert (await client.post("/changes", json={"changes": [record]})).status_code == 403
+        for query in ({"state": ""}, {"part": "memory"}):
+            assert (await client.get("/changes", params=query)).status_code == 403
+        assert (await client.get("/changes")).status_code == 200  # the feed is everybody's
+    assert connection.execute("select from pgmem.node where label <> 'GlobalScope'").fetchall() == []
+
+
+async def test_a_token_for_an_exchange_admits_neither_an_agent_nor_a_person(
+    pair: Pair, tmp_path: Path, token: Callable[..., str]
+) -> None:
+    secret = token("acme", "ann", for_sync=True)
+    async with (
+        serving(pair[0].dsn, tmp_path / "http") as address,
+        httpx2.AsyncClient(base_url=address) as client,
+    ):
+        answer = await Agent(address, secret).post("tools/list")
+        assert (answer.status_code, "admits no agent" in answer.text) == (403, True)
+        entered = await client.post("/ui/enter", data={"token": secret})
+        assert entered.status_code != 303
+        assert "set-cookie" not in entered.headers
+
+
+@pytest.mark.parametrize(("vouches", "trust", "source"), [(False, 0.5, "mcp"), (True, 1.0, "cli")])
+async def test_a_store_is_believed_about_who_wrote_as_far_as_its_token_vouches(
+    pair: Pair,
+    tmp_path: Path,
+    connection: psycopg.Connection[DictRow],
+    token: Callable[..., str],
+    vouches: bool,
+    trust: float,
+    source: str,
+) -> None:
+    laptop, other = pair
+    secret = token("acme", "ann", for_sync=True, vouches=vouches)
+    person = other.acting_as(source="cli")
+    await person.save_session("open", "shop")
+    await person.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+    async with serving(laptop.dsn, tmp_path / "http") as address:
+        await exchange(other, address, secret)
+    found = connection.execute(
+        "select trust_level, source from pgmem.node where label = 'Decision'"
+    ).fetchall()
+    assert found == [{"trust_level": trust, "source": source}]
 
 
 @pytest.mark.parametrize(

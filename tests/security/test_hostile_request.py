@@ -235,7 +235,8 @@ async def test_requests_of_changes_that_no_store_sends_are_refused_in_one_senten
         "[1, null]",
         "[" * 5000,
     )
-    headers = {"authorization": f"Bearer {token('acme', 'alice')}", "accept": "application/json"}
+    secret = token("acme", "alice", for_sync=True)
+    headers = {"authorization": f"Bearer {secret}", "accept": "application/json"}
     async with (
         serving(dsn, tmp_path) as address,
         httpx2.AsyncClient(base_url=address, headers=headers) as client,

@@ -647,6 +647,11 @@ async def attack(
     }
     settings = Settings(dsn=dsn, data_dir=folder, embedding_provider="none", prepare=True, toolsets="all")
 
+    stores_of_tenants = {
+        u: str(call("issue_token", org_id=org, user_id=name, for_sync=True)["token"])
+        for u, (org, name) in TENANTS.items()
+    }
+
     async def tenant(user: str, memory: Memory, address: str | None, number: int) -> None:
         org, name = TENANTS[user]
         async with session(past_the_pooler(dsn), user) as connection:
@@ -668,7 +673,7 @@ async def attack(
                 agent = Agent(address, tokens[user], client=client_of_http)
                 await done.play("http", user, number, http, AGENTS, over_http(agent))
             async with httpx2.AsyncClient(base_url=address, timeout=30) as client_of_http:
-                follow = over_changes(client_of_http, tokens[user])
+                follow = over_changes(client_of_http, stores_of_tenants[user])
                 await done.play("changes", user, number, changes, CHANGES, follow)
                 if pages:
                     look = await over_pages(client_of_http, persons[user])

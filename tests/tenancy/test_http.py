@@ -187,7 +187,12 @@ def test_the_secret_of_a_token_is_kept_as_a_hash_only(rows: Rows, token: Callabl
 
 def test_a_token_is_issued_for_a_tenant_and_a_time_to_come(call: Call) -> None:
     call("issue_token", org_id="acme")  # a store with tenants from now on
-    for wrong in ({"org_id": ""}, {"org_id": "acme", "expires_at": "2001-01-01"}):
+    for wrong in (
+        {"org_id": ""},
+        {"org_id": "acme", "expires_at": "2001-01-01"},
+        {"org_id": "acme", "for_person": True, "for_sync": True},
+        {"org_id": "acme", "vouches": True},
+    ):
         with pytest.raises(psycopg.Error) as caught:
             call("issue_token", **wrong)
         assert caught.value.sqlstate == "PM001"

@@ -66,6 +66,16 @@ def tenant(token: AccessToken) -> tuple[str, str]:
     return str(claims["org_id"]), str(claims["user_id"])
 
 
+def exchanges(token: AccessToken) -> bool:
+    """Whether a token is that of another store, which exchanges changes and does nothing else."""
+    return (token.claims or {}).get("for_sync") is True
+
+
+def vouches(token: AccessToken) -> bool:
+    """Whether another store is believed about who wrote and who approved what it brings with a token."""
+    return (token.claims or {}).get("vouches") is True
+
+
 class App:
     """The memory behind the tools, and whether its database is open.
 

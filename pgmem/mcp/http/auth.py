@@ -83,7 +83,13 @@ def stored_tokens(app: App) -> Callable[[str], Awaitable[AccessToken | None]]:
             scopes=[],
             expires_at=int(found.expires_at.timestamp()) if found.expires_at else None,
             subject=f"{found.org_id}/{found.user_id}",
-            claims={"org_id": found.org_id, "user_id": found.user_id, "name": found.name},
+            claims={
+                "org_id": found.org_id,
+                "user_id": found.user_id,
+                "name": found.name,
+                "for_sync": found.for_sync,
+                "vouches": found.vouches,
+            },
         )
         confirmed.put(secret, found, token, asked)
         return token

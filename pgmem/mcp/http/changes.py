@@ -101,6 +101,12 @@ def wants_stream(scope: Scope) -> bool:
     return scope["method"] == "GET" and "application/json" not in headers.get("accept", "")
 
 
+def is_exchange(scope: Scope) -> bool:
+    """Whether a request is of another store: what it sends, and what it reads beside the feed of a tenant."""
+    query = QueryParams(scope["query_string"])
+    return scope["method"] == "POST" or "state" in query or "part" in query
+
+
 async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer the other side of `pgmem sync`: its state, a page of its feed or of its export, or what was sent applied.
 

@@ -27,7 +27,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from pgmem.database.shares import Rates, Recent, Shares
 from pgmem.errors import Busy, PgmemError, summary
 from pgmem.mcp.http import changes
-from pgmem.mcp.http.app import holder, still_valid
+from pgmem.mcp.http.app import exchanges, holder, still_valid, vouches
 from pgmem.mcp.http.app import tenant as tenant_of
 from pgmem.mcp.http.connections import CLAIM
 from pgmem.mcp.http.exchange import PATH
@@ -46,6 +46,14 @@ _VALUE_BYTES = 512  # a list of 2000 short texts takes as long as a text of 1 MB
 _VALUES = 20_000  # texts, numbers and containers in a request; a batch of 2000 memories has about 10 000
 _ALLOWED_BY = {421: "PGMEM_HTTP_ALLOWED_HOSTS", 403: "PGMEM_HTTP_ALLOWED_ORIGINS"}
 
+_NO_EXCHANGE = (
+    "Stores are kept in step by a separate kind of token, and this one is not: a reviewer of this store issues one "
+    "with pgmem token issue --for sync. Nothing was changed."
+)
+_ONLY_EXCHANGE = (
+    "This token keeps another store in step with this one (pgmem sync) and admits no agent: ask the administrator of "
+    "this store for a token of yours."
+)
 _LISTEN = b'"subscriptions/listen"'
 
 _verified: ContextVar[AccessToken | None] = ContextVar("verified", default=None)
@@ -180,6 +188,9 @@ class Admission:
             await answer.refuse(scope, receive, foreign.status_code, message)
             return
         tenant = tenant_of(token)
+        if exchanges(token) and scope["path"].rstrip("/") != changes.PATH:
+            await answer.refuse(scope, receive, 403, _ONLY_EXCHANGE)
+            return
 
         async def is_valid() -> bool:
             return await self._verify(secret or "") is not None
@@ -215,7 +226,11 @@ class Admission:
                 scope, receive, 405, "Method not allowed: use GET or POST.", allow="GET, POST"
             )
             return
-        memory = (await self._store()).acting_as(holder(token))
+        if not exchanges(token) and changes.is_exchange(scope):
+            await answer.refuse(scope, receive, 403, _NO_EXCHANGE)
+            return
+        source = "sync" if vouches(token) else None
+        memory = (await self._store()).acting_as(holder(token), source=source)
         if not changes.wants_stream(scope):
             async with self.turn(tenant, scope):
                 if (body := await self._arrived(tenant, scope, receive, answer)) is not None:
