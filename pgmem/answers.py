@@ -338,9 +338,9 @@ class SaveResult(Answer):
     save_id: UUID | None = None
     embedded: bool = False
     near_names: list[NearName] = field(default_factory=list)
-    """Existing names that resemble one that this sa"""
+    """Existing names that resemble one that this save made."""
     conflicts: list[Contradiction] = field(default_factory=list)
-    """What it contradicts; of plain statements"""
+    """What it contradicts; of plain statements of one writer the later one holds."""
 
 
 class BatchSaveResult(Answer):
@@ -622,7 +622,7 @@ class SearchResult(Excerpted, KeyedMemory):
     outdated_by: UUID | None = None
     """The later statement that holds in its place; null: none."""
     sources: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"] | None = None
-    """What it rests on, as last checke"""
+    """What it rests on, as last checked, the worst; null: it names no source."""
 
 
 class SearchMode(Answer):
@@ -836,13 +836,13 @@ class Source(Answer):
     target: str
     """The id, path, address or ticket."""
     state: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"]
-    """Whether it says still what the me"""
+    """Whether it says still what the memory rests on."""
     checked_at: datetime | None = None
-    """When the state was found; null: it was not checke"""
+    """When the state was found; null: it was not checked."""
     quote: str | None = None
     """The words that the memory rests on."""
     first_character: int | None = None
-    """Where the quote begins in the turn, from 1 on; spaces"""
+    """Where the quote begins in the turn, from 1 on; spaces count as one."""
     last_character: int | None = None
     """Where it ends."""
     said: str | None = None
@@ -1842,7 +1842,9 @@ class Arrival(Answer):
 
     place: int
     """Its place in the page, from 1 on."""
-    outcome: Literal["taken", "present", "merged", "updated", "conflict", "review", "purged", "refused"]
+    outcome: Literal[
+        "taken", "present", "merged", "updated", "conflict", "review", "purged", "refused", "waits"
+    ]
     id: str | None = None
     title: str | None = None
     reason: str | None = None
@@ -1858,9 +1860,9 @@ class PeerState(Answer):
     at: datetime
     """Its clock."""
     pulled: str | None = None
-    """The cursor behind the last change of the other store tha"""
+    """The cursor behind the last change of the other store that is applied here."""
     pushed: str | None = None
-    """The cursor of this feed behind the last change that is a"""
+    """The cursor of this feed behind the last change that is applied there."""
     models: list[str] = field(default_factory=list)
     """The models of its vectors."""
 

@@ -3748,7 +3748,10 @@ class Verbs:
 
         Returns what became of each change that brings a record: taken, present, merged (it exists under
         another id), updated, conflict (changed on both sides: both states are kept, the later one is
-        current), review (a decision with a near title exists), purged, or refused, with the reason.
+        current), review (a decision with a near title exists), purged, or refused, with the reason. Of a
+        long page a part is taken, so that others wait for half a second only; of the rest it returns waits,
+        and it keeps no cursor: send the changes that wait again, in their order, until none does. A dry run
+        takes the whole page.
 
         Args:
             changes: The changes of a page that `changes` returned with content, or lines of an export.

@@ -28,7 +28,7 @@ _TIMEOUT_S = 600.0
 _REQUEST_BYTES = 250_000
 SMALL_BYTES = 2**20
 """Of files of changes that a store never puts together."""
-PARTS = ("vocabulary", "project", "focus", "memory", "purge", "edge", "save")
+PARTS = ("vocabulary", "purge", "project", "focus", "memory", "edge", "save")
 """What a store that is met for the first time is read by; the words of its vocabulary each time."""
 
 Record = dict[str, Any]
@@ -90,11 +90,23 @@ class StorePeer:
         return [{"place": row["place"], "record": json.loads(row["record"])} for row in rows]
 
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
-        """Apply a page of another store; what PostgreSQL cannot store is refused by itself."""
+        """Apply a page of another store, in as many transactions as those who write beside it need.
+
+        What PostgreSQL cannot store is refused by itself.
+        """
         changes = [unreadable(each, why) if (why := unfit(each)) else each for each in changes]
-        sent = json.dumps(changes, default=str, ensure_ascii=False)
-        rows = await self.memory.caller.database.rows("apply_changes", _TIMEOUT_S, changes=sent, **options)
-        return [Arrival(**row) for row in rows]
+        done: list[Arrival] = []
+        places: Sequence[int] = range(1, len(changes) + 1)
+        while True:
+            sent = json.dumps([changes[place - 1] for place in places], default=str, ensure_ascii=False)
+            rows = await self.memory.caller.database.rows(
+                "apply_changes", _TIMEOUT_S, changes=sent, **options
+            )
+            arrivals = [Arrival(**{**row, "place": places[row["place"] - 1]}) for row in rows]
+            done += [arrival for arrival in arrivals if arrival.outcome != "waits"]
+            places = [arrival.place for arrival in arrivals if arrival.outcome == "waits"]
+            if not places:
+                return sorted(done, key=lambda arrival: arrival.place)
 
 
 class HttpPeer:

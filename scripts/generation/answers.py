@@ -18,7 +18,7 @@ _TYPES = r"""
 select c.relname as name,
        coalesce(obj_description(c.reltype, 'pg_type'),
                 regexp_replace(obj_description(c.oid, 'pg_class'), '^Internal: ', '')) as comment,
-       array_agg(array[a.attname, col_description(c.oid, a.attnum)] order by a.attnum) as attributes
+       array_agg(array[a.attname::text, col_description(c.oid, a.attnum)] order by a.attnum) as attributes
 from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
 where c.relnamespace = 'pgmem'::regnamespace and c.relkind in ('c', 'v') group by c.oid
 having bool_and(col_description(c.oid, a.attnum) is not null)

@@ -21,7 +21,11 @@
 -- Each record has a savepoint, so one that is refused leaves the others. The cursor of the peer is stored in the same
 -- transaction: whoever is killed in between begins where it was.
 --
--- Locks: as import_records: the scopes of a kind, sorted, before the first of it is read.
+-- Within a page: vocabulary, then purges, then projects, focus areas and other memories, edges, reviews; each kind in the
+-- order in which it happened.
+--
+-- Locks: as import_records: the scopes of a kind, sorted, before the first of it is read. After 50 records and half a second a
+-- page ends, so that nobody waits for its locks for long.
 
 
 create or replace function pgmem.states_of(p_record jsonb) returns table (
@@ -365,17 +369,66 @@ $$;
 comment on function pgmem.live_times is 'When the memory of a record was live, by the times at which its states were recorded.';
 
 
--- Not whether it is live by now: which store superseded its own first would decide how many memories there are.
+-- Not whether it is live by now: which store superseded its own first would decide how many memories there are. The
+-- history of a row is read once its hash fits, whatever the size of the scope.
 create or replace function pgmem.repeat_in(p_node pgmem.node, p_record jsonb) returns pgmem.node
-language sql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
-  select row(n.*)::pgmem.node
-  from pgmem.composed(p_node.label, p_node.key, p_node.title, p_node.props, p_node.content_hash) c
-  join pgmem.node n on n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant and n.content_hash = c.content_hash
-  where p_node.key is null and pgmem.live_times(pgmem.node_record(n, false)) && pgmem.live_times(p_record)
-  order by n.created_at, n.seq limit 1;
+language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
+declare
+  v_hash text;
+  v_node pgmem.node;
+begin
+  if p_node.key is null then
+    select c.content_hash into v_hash
+    from pgmem.composed(p_node.label, p_node.key, p_node.title, p_node.props, p_node.content_hash) c;
+  end if;
+  if v_hash is null then
+    return null;
+  end if;
+  for v_node in
+    select n.* from pgmem.node n
+    where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant and n.content_hash = v_hash
+    order by n.created_at, n.seq
+  loop
+    if pgmem.live_times(pgmem.node_record(v_node, false)) && pgmem.live_times(p_record) then
+      return v_node;
+    end if;
+  end loop;
+  return null;
+end;
 $$;
 comment on function pgmem.repeat_in is
   'The first memory of the same content that was live here while that of a record was live there: in one store they were one.';
+
+
+create or replace function pgmem.near_since(p_node pgmem.node, p_since text, p_until text) returns table (
+  node pgmem.node,
+  apart boolean,
+  differs boolean
+)
+language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
+declare
+  v_from record := pgmem.feed_place(p_since);
+  v_end  record := pgmem.feed_place(p_until);
+begin
+  return query
+  select row(n.*)::pgmem.node, t.apart, t.contradicts and s.score < pgmem.setting_float('dedup_supersede')
+  from pgmem.ranked_tokens(p_node.title_tokens, p_node.scope_key) r
+  cross join lateral (select distinct t.node_seq from pgmem.title_candidates(r.ranked, p_node.scope_key) t) c
+  cross join lateral (select * from pgmem.node o where o.seq = c.node_seq offset 0) n
+  cross join lateral (select pgmem.jaccard(n.title_tokens, p_node.title_tokens) as score offset 0) s
+  cross join lateral (select pgmem.tells_apart(n.title, p_node.title) as apart,
+    pgmem.contradiction(n.title, p_node.title) is not null or pgmem.differ_in_numbers(n.title, p_node.title)
+      is true as contradicts offset 0) t
+  where n.tenant = p_node.tenant and n.status = 'active' and n.seq <> p_node.seq
+    and s.score >= pgmem.setting_float('dedup_manual_review') and (t.contradicts or not t.apart)
+    and exists (select from pgmem.change h
+                where (h.stamp, h.seq) > (v_from.stamp, v_from.seq) and (h.stamp, h.seq) <= (v_end.stamp, v_end.seq)
+                  and h.id = n.id and h.kind = 'saved');
+end;
+$$;
+comment on function pgmem.near_since is
+  'The decisions of near titles that were saved here between two cursors, so that a peer does not know them; whether each is '
+  'of another thing, and whether it says otherwise of the same.';
 
 
 create or replace function pgmem.apply_node(
@@ -389,8 +442,6 @@ create or replace function pgmem.apply_node(
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_old  pgmem.node := pgmem.imported_node(p_node.id, p_owner);
-  v_from record;
-  v_end  record;
   v_near record;
   v_done text;
 begin
@@ -417,24 +468,8 @@ begin
       if v_old.label <> 'Decision' or v_old.status <> 'active' or p_until is null then
         return v_done;
       end if;
-      v_from := pgmem.feed_place(p_since);
-      v_end := pgmem.feed_place(p_until);
       -- Near to one that the peer does not know: it was saved here since the peer was last sent changes.
-      for v_near in
-        select row(n.*)::pgmem.node as node, t.apart, t.contradicts and s.score < pgmem.setting_float('dedup_supersede')
-               as differs
-        from pgmem.node n
-        cross join lateral (select pgmem.jaccard(n.title_tokens, v_old.title_tokens) as score offset 0) s
-        cross join lateral (select pgmem.tells_apart(n.title, v_old.title) as apart,
-          pgmem.contradiction(n.title, v_old.title) is not null or pgmem.differ_in_numbers(n.title, v_old.title)
-            is true as contradicts offset 0) t
-        where n.scope_key = v_old.scope_key and n.tenant || '' = v_old.tenant and n.status = 'active'
-          and n.seq <> v_old.seq and s.score >= pgmem.setting_float('dedup_manual_review')
-          and (t.contradicts or not t.apart)
-          and exists (select from pgmem.change c
-                      where (c.stamp, c.seq) > (v_from.stamp, v_from.seq) and (c.stamp, c.seq) <= (v_end.stamp, v_end.seq)
-                        and c.id = n.id and c.kind = 'saved')
-      loop
+      for v_near in select * from pgmem.near_since(v_old, p_since, p_until) loop
         perform pgmem.insert_edge(least((v_near.node).seq, v_old.seq), 'CONFLICTS_WITH',
           greatest((v_near.node).seq, v_old.seq));
         if not (v_near.apart or v_near.differs) then
@@ -527,16 +562,41 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     when r.record ->> 'type' = 'purge' then 'purge'
     when r.record ->> 'type' = 'save' then 'save'
     when r.record is not null then 'unknown' end = p_kind
-  order by r.place;
+  order by case when p_kind = 'purge' then array_position('{FocusArea,Project}'::text[], r.record ->> 'label') end nulls first,
+    r.place;
 $$;
-comment on function pgmem.apply_lines is 'The changes of one kind in a page that bring a record, with their places.';
+comment on function pgmem.apply_lines is
+  'The changes of one kind in a page that bring a record, with their places; purged containers after what was in them.';
+
+
+-- Projects before what is in them, as in every save.
+create or replace function pgmem.lock_purged(p_changes jsonb, p_caller pgmem.caller) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_keys bigint[];
+begin
+  select array_agg(n.scope_key) into v_keys
+  from pgmem.apply_lines(p_changes, 'purge') l
+  cross join lateral pgmem.imported_node(case when pgmem.is_uuid(l.record ->> 'id') then (l.record ->> 'id')::uuid end,
+    pgmem.import_owner(l.record, p_caller, false)) n
+  where n.seq is not null;
+  if v_keys is not null then
+    perform pgmem.lock_scopes(array(
+      select pgmem.scope_key((pgmem.import_owner(l.record, p_caller, false)).tenant, null, 'Project')
+      from pgmem.apply_lines(p_changes, 'Project') l));
+    perform pgmem.lock_scopes(v_keys);
+  end if;
+end;
+$$;
+comment on function pgmem.lock_purged is
+  'Lock the scopes of what a page purges, behind those of the projects that it brings.';
 
 
 select pgmem.declare_answer('arrival', $$
 What became of a change of another store.
 
 place integer: Its place in the page, from 1 on.
-outcome taken|present|merged|updated|conflict|review|purged|refused
+outcome taken|present|merged|updated|conflict|review|purged|refused|waits
 id text?, title text?
 reason text?: Why it was refused.
 $$);
@@ -562,6 +622,9 @@ declare
   v_done   text;
   v_src    uuid[] := '{}';
   v_dst    uuid[] := '{}';
+  v_began  timestamptz := clock_timestamp();
+  v_count  integer := 0;
+  v_late   boolean := false;
 begin
   if jsonb_typeof(p_changes) is distinct from 'array' then
     raise exception using errcode = 'PM001',
@@ -571,9 +634,14 @@ begin
     perform pgmem.feed_place(p_since), pgmem.feed_place(p_until);
   end if;
   begin
-    foreach v_kind in array '{vocabulary,Project,FocusArea,node,purge,edge,save,unknown}'::text[] loop
+    -- No id lives again after its purge, so a purge comes before the memory that was saved after it under the same name.
+    foreach v_kind in array '{vocabulary,purge,Project,FocusArea,node,edge,save,unknown}'::text[] loop
       v_nodes := '{}';
-      if v_kind in ('Project', 'FocusArea', 'node') then
+      if v_late then
+        null;
+      elsif v_kind = 'purge' then
+        perform pgmem.lock_purged(p_changes, v_caller);
+      elsif v_kind in ('Project', 'FocusArea', 'node') then
         for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
           begin
             v_line.record := pgmem.as_arrived(v_line.record, v_caller);
@@ -587,9 +655,16 @@ begin
       end if;
       for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
         continue when v_rows[v_line.place] is not null;
-        v_line.record := pgmem.as_arrived(v_line.record, v_caller);
-        v_owner := pgmem.import_owner(v_line.record, v_caller, false);
+        -- Others wait for the locks of this transaction. So many are taken in any case, so that whoever sends the rest comes to an end.
+        v_late := v_late or not p_dry_run and v_count >= 50 and clock_timestamp() > v_began + interval '0.5 seconds';
+        if v_late then
+          v_rows[v_line.place] := '{"outcome": "waits"}';
+          continue;
+        end if;
+        v_count := v_count + 1;
         begin
+          v_line.record := pgmem.as_arrived(v_line.record, v_caller);
+          v_owner := pgmem.import_owner(v_line.record, v_caller, false);
           v_done := case v_line.record ->> 'type'
             when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, p_since, p_until)
             when 'purge' then pgmem.apply_purge(v_line.record, v_owner, v_caller)
@@ -623,7 +698,7 @@ begin
       and (c.id, coalesce(c.other_id, c.id)) in (
         select u.src, u.dst from unnest(v_src, v_dst) as u(src, dst)
         union all select u.dst, u.src from unnest(v_src, v_dst) as u(src, dst));
-    if p_peer is not null and coalesce(p_cursor, p_pushed) is not null then
+    if p_peer is not null and coalesce(p_cursor, p_pushed) is not null and not v_late then
       insert into pgmem.peer as p (tenant, name, pulled, pushed, synced_at)
       values (v_caller.tenant, p_peer, p_cursor, p_pushed, pgmem.now())
       on conflict on constraint peer_pkey do update set pulled = coalesce(excluded.pulled, p.pulled),
@@ -649,7 +724,9 @@ Take a page of another store's feed by the rules of a save; what is stored stays
 
 Returns what became of each change that brings a record: taken, present, merged (it exists under another id), updated,
 conflict (changed on both sides: both states are kept, the later one is current), review (a decision with a near title
-exists), purged, or refused, with the reason.
+exists), purged, or refused, with the reason. Of a long page a part is taken, so that others wait for half a second only;
+of the rest it returns waits, and it keeps no cursor: send the changes that wait again, in their order, until none does. A dry
+run takes the whole page.
 
 changes: The changes of a page that `changes` returned with content, or lines of an export.
 peer: What the cursors of the other store begin with; `changes` without it leaves out what came from there.

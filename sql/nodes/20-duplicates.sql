@@ -101,8 +101,29 @@ comment on function pgmem.same_content is
 
 -- Exact. A match of sizes n, m needs an overlap o with 3 o >= n + m. Of the first shared token, with rank i here and
 -- position p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks), and the same of
--- theirs. The rest is compared, without jaccard(), whose call costs more than the comparison. Reads node itself, by
--- the tenant; dedup_token only brings candidates.
+-- theirs.
+create or replace function pgmem.title_candidates(p_ranked bigint[], p_scope_key bigint) returns table (node_seq bigint)
+language sql stable
+begin atomic
+  select candidate.node_seq
+  from pgmem.token_signature(p_ranked) s
+  cross join lateral cardinality(p_ranked) as size(n)
+  cross join lateral unnest(p_ranked[1 : size.n / 2 + 1]) with ordinality as probe(token, rank)
+  cross join lateral (
+    select t.node_seq from pgmem.dedup_token t
+    where t.scope_key = p_scope_key and t.token = probe.token
+      and t.size between (size.n + 1) / 2 and least(2 * size.n, 3 + 2 * size.n - 3 * probe.rank::integer)
+      and t.weight >= size.n
+      and 3 * (size.n - bit_count((s.signature & ~t.signature)::bit(64))) >= size.n + t.size
+      and 3 * (t.size - bit_count((t.signature & ~s.signature)::bit(64))) >= size.n + t.size
+    offset 0) candidate;
+end;
+comment on function pgmem.title_candidates is
+  'The live titles of a scope whose Jaccard with a title of these ranked tokens may be 0.5 or more.';
+
+
+-- What title_candidates brings is compared without jaccard(), whose call costs more than the comparison. Reads node itself,
+-- by the tenant.
 create or replace function pgmem.near_duplicate(
   p_scope_key bigint,
   p_tenant text,
@@ -126,22 +147,10 @@ declare
   v_apart  boolean;
   v_looked integer := 0;
 begin
-  select title.words, r.ranked, array(
-    select candidate.node_seq
-    from unnest(r.ranked[1 : size.n / 2 + 1]) with ordinality as probe(token, rank)
-    cross join lateral (
-      select t.node_seq from pgmem.dedup_token t
-      where t.scope_key = p_scope_key and t.token = probe.token
-        and t.size between (size.n + 1) / 2 and least(2 * size.n, 3 + 2 * size.n - 3 * probe.rank::integer)
-        and t.weight >= size.n
-        and 3 * (size.n - bit_count((s.signature & ~t.signature)::bit(64))) >= size.n + t.size
-        and 3 * (t.size - bit_count((t.signature & ~s.signature)::bit(64))) >= size.n + t.size
-      offset 0) candidate)
+  select title.words, r.ranked, array(select c.node_seq from pgmem.title_candidates(r.ranked, p_scope_key) c)
   into words, ranked, v_found
   from pgmem.title_words(p_title) title
-  cross join lateral pgmem.ranked_tokens(title.words, p_scope_key) r
-  cross join lateral pgmem.token_signature(r.ranked) s
-  cross join lateral cardinality(r.ranked) as size(n);
+  cross join lateral pgmem.ranked_tokens(title.words, p_scope_key) r;
   if v_found = '{}' then
     return;
   end if;
