@@ -1285,6 +1285,11 @@ VERBS = {
                     '{"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.',
                     type="jsonb",
                 ),
+                "whole": Argument(
+                    "The person has read all of it and takes it over: it has their trust from now on.",
+                    type="boolean",
+                    default="False",
+                ),
             },
         ),
         Verb(
@@ -1350,6 +1355,9 @@ VERBS = {
                 "candidate_id": Argument(
                     "The candidate that the person was shown; unset: the one of the refusal, for supersede.",
                     type="uuid",
+                ),
+                "candidate_version": Argument(
+                    "Its version that the person was shown; another one since is refused.", type="integer"
                 ),
             },
         ),

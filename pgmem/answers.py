@@ -1052,6 +1052,10 @@ class Review(Answer):
     created_at: datetime
     verb: str = "save_decision"
     message: str | None = None
+    artifact_id: UUID | None = None
+    """The memory that is stored already and would be brought in; title and rationale are its texts."""
+    outcomes: list[str] = field(default_factory=list)
+    """How it can be decided."""
 
 
 class ReviewDetail(Answer):
@@ -1075,6 +1079,11 @@ class ReviewDetail(Answer):
     session_id: str | None = None
     created_at: datetime
     updated_at: datetime
+    artifact_title: str | None = None
+    """Of the memory that is stored already and would be brought in."""
+    artifact_properties: dict[str, JsonValue] | None = None
+    outcomes: list[str] = field(default_factory=list)
+    """How it can be decided."""
 
 
 class ProposedInsight(Answer):

@@ -2391,11 +2391,16 @@ class Verbs:
         by: str,
         title: str | None = None,
         period: Mapping[str, Any] | None = None,
+        whole: bool = False,
     ) -> EditedMemory:
-        """Correct a live memory in place, as a person: a new version with the person's trust.
+        """Correct a live memory in place, as a person: a new version.
 
         The earlier version stays in its history. A text of its kind stays a text and a list of texts a
         list; a memory that is named keeps its name.
+
+        An edit of a part of what another has written leaves the memory the lesser trust of both, and its
+        source. It has the person's trust where the edit sends every text of it, or where the person takes
+        over the whole.
 
         Args:
             id: The id of the memory.
@@ -2407,6 +2412,7 @@ class Verbs:
                 is.
             period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is
                 missing is open.
+            whole: The person has read all of it and takes it over: it has their trust from now on.
 
         Raises:
             NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
@@ -2427,6 +2433,7 @@ class Verbs:
                 "by": by,
                 "title": title,
                 "period": period,
+                "whole": whole,
             },
         )
 
@@ -2517,8 +2524,9 @@ class Verbs:
     ) -> ReviewDetail:
         """Read one save that waits for a person, or is decided, beside the memory it concerns.
 
-        The candidate is the memory that is current in the line of the one that the save resembled. A
-        decided save has resolved_by and no arguments.
+        The candidate is the memory that is current in the line of the one that the save resembled, or the
+        one that a change would change. Where what waits is stored already, as two stores had saved it, the
+        artifact is that memory. A decided save has resolved_by and no arguments.
 
         Args:
             save_id: The id of the save.
@@ -2534,13 +2542,17 @@ class Verbs:
         outcome: ReviewOutcome,
         by: str,
         candidate_id: UUID | None = None,
+        candidate_version: int | None = None,
     ) -> SaveResult:
         """Decide a save under review: store it as new, let it supersede its candidate, or drop it.
 
-        What is stored has the name and the trust of the caller who asked for it, not those of the person.
+        What is stored has the name and the trust of the caller who asked for it, not those of the person. A
+        change of a memory (forget, revert, remember, edit_memory) and a fact under a name are made by
+        supersede, in place, or dropped.
 
         Any open save can be dropped, also one that is not under review. A decision that was made on another
-        candidate than the present one is refused.
+        candidate than the present one is refused. The status is `failed` where it meets a memory that the
+        person was not shown: it waits again.
 
         For a person, not for an agent: the login must own the schema or be a member of pgmem_reviewer.
 
@@ -2551,11 +2563,12 @@ class Verbs:
             by: The name of the person who decides.
             candidate_id: The candidate that the person was shown; unset: the one of the refusal, for
                 supersede.
+            candidate_version: Its version that the person was shown; another one since is refused.
 
         Raises:
             MemoryNotFound: no such save is under review.
-            InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it
-                was shown.
+            InvalidArgument: the outcome is unknown or not one of this review, `by` is empty, or the
+                candidate has changed since it was shown.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
             NotPermitted: the login is neither owner nor reviewer.
@@ -2563,7 +2576,13 @@ class Verbs:
         return await self.caller.one(
             "resolve_review",
             SaveResult,
-            {"save_id": save_id, "outcome": outcome, "by": by, "candidate_id": candidate_id},
+            {
+                "save_id": save_id,
+                "outcome": outcome,
+                "by": by,
+                "candidate_id": candidate_id,
+                "candidate_version": candidate_version,
+            },
         )
 
     async def reflect(

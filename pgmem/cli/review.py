@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
+_NAMES = {"new": "[n]ew", "supersede": "[s]upersede the old one", "drop": "[d]rop"}
 
 
 @store_command
@@ -48,12 +49,13 @@ def review(
     if not pending:
         console.print("No save is pending review.")
     for item in pending:
-        console.print(_panel(item, store.run(partial(_detail, save=item))))
-        answer = chosen("[n]ew, [s]upersede the old one, [d]rop, [l]ater, [q]uit")
+        detail = store.run(partial(_detail, save=item))
+        console.print(_panel(item, detail))
+        answer = chosen(", ".join([*(_NAMES[one] for one in detail.outcomes), "[l]ater", "[q]uit"]))
         if answer == "q":
             return
-        if choice := CHOICES.get(answer):
-            decide = partial(_resolve, save=item, outcome=choice, by=decider)
+        if (choice := CHOICES.get(answer)) in detail.outcomes and choice is not None:
+            decide = partial(_resolve, detail=detail, outcome=choice, by=decider)
             result = store.run(decide)
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
 
@@ -67,8 +69,10 @@ def asked(arguments: Mapping[str, object]) -> str:
     )
 
 
-async def _resolve(memory: Memory, save: Review, outcome: Outcome, by: str) -> SaveResult:
-    return await memory.resolve_review(save.save_id, outcome, by, save.candidate_id)
+async def _resolve(memory: Memory, detail: ReviewDetail, outcome: Outcome, by: str) -> SaveResult:
+    return await memory.resolve_review(
+        detail.save_id, outcome, by, detail.candidate_id, detail.candidate_version
+    )
 
 
 async def _detail(memory: Memory, save: Review) -> ReviewDetail:
@@ -76,9 +80,11 @@ async def _detail(memory: Memory, save: Review) -> ReviewDetail:
 
 
 def _panel(item: Review, detail: ReviewDetail) -> Panel:
+    stored = detail.artifact_properties
+    new = asked(detail.arguments) if stored is None else f"{detail.artifact_title} (stored)\n{asked(stored)}"
     text = Text.assemble(
-        *(("new   ", "bold"), f"{detail.verb}\n{visible(asked(detail.arguments))}\n\n"),
-        *(("kept  ", "bold"), f"{item.candidate_title}\n      {item.candidate_rationale}"),
+        *(("new   ", "bold"), f"{detail.verb}\n{visible(new)}\n\n"),
+        *(("kept  ", "bold"), visible(f"{item.candidate_title}\n{asked(detail.candidate_properties or {})}")),
     )
     title = Text(f"{item.project}: titles {item.score or 0:.0%} alike")
     return Panel(text, title=title, subtitle=str(item.save_id))

@@ -35,7 +35,7 @@ _JUDGED = {
 }
 """What a person says to an insight, and what then happened."""
 
-HELD = ("forget", "revert", "remember")
+HELD = ("forget", "revert", "remember", "edit_memory")
 """Changes of a memory that wait for a person: made or dropped, never stored beside it."""
 
 
@@ -51,22 +51,29 @@ class Choice:
 
 def _choices(found: ReviewDetail) -> list[Choice]:
     if found.verb in HELD:
-        return [
-            Choice("supersede", "s", "Make the change", "The memory changes as the agent asked."),
+        known = [
+            Choice("supersede", "s", "Make the change", "The memory changes as it is shown here."),
             Choice("drop", "k", "Keep it as it is", "Nothing changes; the request is dropped."),
         ]
-    if found.candidate_id is None:
-        return [
+    elif found.candidate_id is None:
+        known = [
             Choice("new", "n", "Approve", "It is saved with exactly this text."),
             Choice("drop", "d", "Drop", "Nothing is saved."),
         ]
-    return [
-        Choice("drop", "k", "Keep the old", "The new one is dropped; the memory stays."),
-        Choice(
-            "supersede", "s", "Supersede", "The new one replaces the old one, which stays in its history."
-        ),
-        Choice("new", "n", "Keep both", "The new one is saved beside the old one."),
-    ]
+    else:
+        stored = found.artifact_properties is not None
+        known = [
+            Choice("drop", "k", "Leave both", "Both are stored and stay as they are.")
+            if stored
+            else Choice("drop", "k", "Keep the old", "The new one is dropped; the memory stays."),
+            Choice(
+                "supersede", "s", "Supersede", "The new one replaces the old one, which stays in its history."
+            ),
+            Choice("new", "n", "Keep both", "Both hold, and do not contradict each other.")
+            if stored
+            else Choice("new", "n", "Keep both", "The new one is saved beside the old one."),
+        ]
+    return [choice for choice in known if choice.outcome in found.outcomes]
 
 
 async def _tabs(visit: Visit) -> dict[str, Any]:
@@ -110,7 +117,7 @@ async def approvals(visit: Visit) -> Page:
 async def take_over(visit: Visit) -> Redirect:
     """Make an agent's pattern, in the version that the person was shown, a person's and so a skill."""
     pattern, version = visit.identity("pattern"), visit.version()
-    await visit.memory.edit_memory(pattern, version, {}, visit.name)
+    await visit.memory.edit_memory(pattern, version, {}, visit.name, whole=True)
     visit.flash("It is a skill now.", link=visit.view(pattern))
     return visit.to("/decide/approvals")
 
@@ -171,14 +178,20 @@ async def resolve(visit: Visit) -> Redirect:
     if not before.is_open:
         return _second(visit, before)
     candidate = visit.identity("candidate") if visit.form.get("candidate") else None
+    version = visit.version() if visit.form.get("version") else None
     try:
-        done = await visit.memory.resolve_review(save_id, cast(Outcome, outcome), visit.name, candidate)
+        done = await visit.memory.resolve_review(
+            save_id, cast(Outcome, outcome), visit.name, candidate, version
+        )
     except MemoryNotFound:
         # Another person decided after the read above.
         after = await visit.memory.get_review(save_id)
         if after.is_open:
             raise
         return _second(visit, after)
+    if outcome != "drop" and done.status != "saved":
+        visit.flash(done.message or "It was not saved.", wrong=True)
+        return visit.to(f"/decide/{save_id}")
     undo = _undo(before, outcome, done.artifact_id)
     link = visit.view(done.artifact_id) if done.artifact_id else None
     visit.flash(_said(before, outcome), undo=undo, link=link)
@@ -194,6 +207,12 @@ def _second(visit: Visit, found: ReviewDetail) -> Redirect:
 
 
 def _said(found: ReviewDetail, outcome: str) -> str:
+    if found.artifact_properties is not None:
+        return {
+            "drop": "Left as they are: both are stored.",
+            "new": "Both hold.",
+            "supersede": "Decided; the old one is superseded.",
+        }[outcome]
     if outcome == "drop":
         return "Dropped. Nothing was saved." if found.verb not in HELD else "Dropped. Nothing was changed."
     if found.verb in HELD:
@@ -206,7 +225,7 @@ def _said(found: ReviewDetail, outcome: str) -> str:
 
 def _undo(found: ReviewDetail, outcome: str, artifact: UUID | None) -> tuple[str, dict[str, str]] | None:
     """The form that undoes a decision: the saved memory is archived, and the replaced one is active again."""
-    if outcome == "drop" or artifact is None or found.verb in HELD:
+    if outcome == "drop" or artifact is None or found.verb in HELD or found.artifact_properties is not None:
         return None
     fields = {"artifact": str(artifact)}
     if outcome == "supersede" and found.candidate_id and found.candidate_version:
@@ -429,10 +448,15 @@ async def _look(visit: Visit, found: ReviewDetail) -> dict[str, Any]:
     old = dict(words.texts(found.candidate_properties or {}))
     title = next((str(given.pop(name)) for name in _TITLES if given.get(name)), "")
     new: dict[str, str] = {}
-    if found.verb == "remember":
-        new = dict(words.texts(cast(dict[str, Any], given.pop("properties", None) or {})))
+    part = found.verb in ("remember", "edit_memory")
+    if part:
+        sent = cast(dict[str, Any], given.pop("properties", None) or {})
+        new = {name: "" for name, value in sent.items() if value is None} | dict(words.texts(sent))
     elif found.verb == "revert":
         new, title = await _earlier(visit, found)
+    elif found.artifact_properties is not None:  # it is stored: what is brought in is that memory
+        new, title = dict(words.texts(found.artifact_properties)), found.artifact_title or ""
+        given = {name: value for name, value in given.items() if name not in new}
     elif found.verb != "forget":
         new = {
             name: text for name, text in words.texts(given) if isinstance(found.arguments[name], str | list)
@@ -444,8 +468,9 @@ async def _look(visit: Visit, found: ReviewDetail) -> dict[str, Any]:
         rows.append(("title", *words.compared(found.candidate_title, title)))
     for name in dict.fromkeys([*new, *old]):
         was, now = old.get(name, ""), new.get(name, "")
-        kept = found.verb == "remember" and name not in new
-        if (name in _BESIDE and not now) or kept or (was == found.candidate_title and now in ("", was)):
+        kept = part and name not in new
+        named = was == found.candidate_title and now in ("", was) and not (part and name in new)
+        if (name in _BESIDE and not now and not part) or kept or named:
             continue
         rows.append((name, *words.compared(was, was if found.verb == "forget" else now)))
     return {

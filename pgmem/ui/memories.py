@@ -205,11 +205,13 @@ async def edit(visit: Visit) -> Redirect:
         if value != node.properties[name]:
             changed[name] = value
     title = visit.form.get("title") if _has_own_title(node) else None
-    if not changed and title in (None, node.title):
+    title = None if title == node.title else title
+    whole = visit.form.get("whole") == "yes"
+    if not changed and title is None and not whole:
         visit.flash("Nothing was changed.")
         return visit.to(f"/memory/{node.id}")
     version = visit.version()
-    done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title)
+    done = await visit.memory.edit_memory(node.id, version, changed, visit.name, title, whole=whole)
     visit.flash(f"Saved as version {done.version}.", undo=back_to(node.id, done.version - 1))
     return visit.to(f"/memory/{node.id}")
 

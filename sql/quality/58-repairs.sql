@@ -4,6 +4,9 @@
 -- and the caller's own; a private memory cannot replace a shared one, because the others would lose it. The one
 -- that goes keeps its history; its relation (SUPERSEDES or MERGES_INTO) records who decided, and revert brings it back.
 --
+-- An edit of a part makes a memory of two sources: it is trusted as the less trusted of them. To take over the whole of it,
+-- or to write all of its texts anew, makes it the editor's.
+--
 -- Locks: the scopes of both memories, sorted, before the read that the decision rests on (repair_pair);
 -- that of a memory that is edited, then its row.
 
@@ -339,43 +342,39 @@ comment on function pgmem.edited_properties is
   'The properties of an edit, cleaned; an error names one that the memory has not, or has in another form.';
 
 
-select pgmem.declare_answer('edited_memory', $$
-A memory after a person has corrected it.
+create or replace function pgmem.writes_all(p_node pgmem.node, p_properties jsonb, p_title text) returns boolean
+language sql stable set search_path = pgmem, pg_temp as $$
+  select p_node.key is null and not exists (
+    select from jsonb_each(p_node.props || case when l.title_field is null or not p_node.props ? l.title_field
+                             then jsonb_build_object('', p_node.title) else '{}' end) as e(name, value)
+    left join pgmem.field f on f.label = p_node.label and f.name = e.name
+    where jsonb_typeof(e.value) in ('string', 'array', 'object') and coalesce(f.type, '') not in ('date', 'time')
+      and case e.name when '' then p_title is null else not p_properties ? e.name end)
+  from pgmem.label l where l.name = p_node.label;
+$$;
+comment on function pgmem.writes_all is
+  'Whether an edit sends every text that a memory has, its title too; a named memory keeps its name, and so never.';
 
-like titled_memory
-version integer
-$$);
 
-create or replace function pgmem.edit_memory(
-  p_id uuid,
-  p_version integer,
-  p_properties jsonb,
+create or replace function pgmem.edit_node(
+  p_node pgmem.node,
+  p_caller pgmem.caller,
   p_by text,
+  p_properties jsonb,
   p_title text default null,
-  p_period jsonb default null
-) returns pgmem.edited_memory
-language plpgsql security definer set search_path = pgmem, pg_temp as $$
+  p_period jsonb default null,
+  p_whole boolean default false
+) returns pgmem.node
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_caller pgmem.caller := pgmem.require_writer();
-  v_title  text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
-  v_by     text;
-  v_node   pgmem.node;
-  v_label  pgmem.label;
+  v_node  pgmem.node := p_node;
+  v_title text := case when p_title is not null then pgmem.clean_title(p_title, 'title') end;
+  v_label pgmem.label := pgmem.require_label(p_node.label);
 begin
-  perform pgmem.require_reviewer('edit_memory');
-  v_by := pgmem.require_key(p_by, 'by');
-  v_node := pgmem.require_memory(p_id);
-  perform pgmem.require_forgettable(v_node, v_caller);
-  v_node := pgmem.locked(v_node);
-  if v_node.version is distinct from p_version then
-    raise exception using errcode = 'PM001', message = format(
-      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
-      v_node.version);
-  elsif not pgmem.is_live_status(v_node.status) then
+  if not pgmem.is_live_status(v_node.status) then
     raise exception using errcode = 'PM001',
       message = format('The memory is %s; only a live one is edited. revert brings it back.', v_node.status);
   end if;
-  v_label := pgmem.require_label(v_node.label);
   v_node.props := jsonb_strip_nulls(v_node.props || pgmem.edited_properties(v_node, p_properties));
   if p_period is not null then
     v_node.valid_from := pgmem.argument_time(p_period, 'valid_from');
@@ -393,25 +392,77 @@ begin
   if v_node.content_hash is not null then
     perform pgmem.require_no_twin(v_node);
   end if;
-  v_node.source := v_caller.source;
-  v_node.trust_level := v_caller.trust_level;
-  v_node.agent_id := v_by;
+  if p_whole or pgmem.writes_all(p_node, p_properties, p_title) then
+    v_node.source := p_caller.source;
+    v_node.trust_level := p_caller.trust_level;
+  else
+    v_node.trust_level := least(p_node.trust_level, p_caller.trust_level);
+    if p_caller.trust_level < p_node.trust_level
+        or p_caller.trust_level = p_node.trust_level and p_node.source in ('cli', 'ui') then
+      v_node.source := p_caller.source;
+    end if;
+  end if;
+  v_node.agent_id := p_by;
   v_node := pgmem.update_node(v_node);
   perform pgmem.store_embedding(v_node);
+  return v_node;
+end;
+$$;
+comment on function pgmem.edit_node is
+  'Correct a live memory, which the caller has locked: of a part with the lesser trust of both, of the whole with the caller''s.';
+
+
+select pgmem.declare_answer('edited_memory', $$
+A memory after a person has corrected it.
+
+like titled_memory
+version integer
+$$);
+
+create or replace function pgmem.edit_memory(
+  p_id uuid,
+  p_version integer,
+  p_properties jsonb,
+  p_by text,
+  p_title text default null,
+  p_period jsonb default null,
+  p_whole boolean default false
+) returns pgmem.edited_memory
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_by     text;
+  v_node   pgmem.node;
+begin
+  perform pgmem.require_reviewer('edit_memory');
+  v_by := pgmem.require_key(p_by, 'by');
+  v_node := pgmem.require_memory(p_id);
+  perform pgmem.require_forgettable(v_node, v_caller);
+  v_node := pgmem.locked(v_node);
+  if v_node.version is distinct from p_version then
+    raise exception using errcode = 'PM001', message = format(
+      'The memory has changed since it was shown: it is at version %s. Look at it, then edit it again.',
+      v_node.version);
+  end if;
+  v_node := pgmem.edit_node(v_node, v_caller, v_by, p_properties, p_title, p_period, p_whole);
   return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
 end;
 $$;
 comment on function pgmem.edit_memory is $$
-Correct a live memory in place, as a person: a new version with the person's trust.
+Correct a live memory in place, as a person: a new version.
 
 The earlier version stays in its history. A text of its kind stays a text and a list of texts a list; a memory that is
 named keeps its name.
+
+An edit of a part of what another has written leaves the memory the lesser trust of both, and its source. It has the
+person's trust where the edit sends every text of it, or where the person takes over the whole.
 
 id: The id of the memory.
 version: The version that the person was shown; another one since is refused.
 properties: The properties that change, an object; the others stay, and null removes one that its kind does not require.
 title: The title, of a memory whose title is not a property, such as a decision; unset: as it is.
 period: {"valid_from": …, "valid_to": …} instead of the period that it has; an end that is missing is open.
+whole: The person has read all of it and takes it over: it has their trust from now on.
 
 NotPermitted: the login is neither owner nor reviewer, or the memory belongs to all tenants.
 MemoryNotFound: no such memory is visible to the caller.

@@ -149,7 +149,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from pgmem.label l
   cross join lateral (select case p_attempt.verb when 'remember' then p_attempt.arguments -> 'properties'
                                else p_attempt.arguments end) as sent(texts)
-  cross join lateral (select f, p_node.props ->> f from coalesce(l.key_field, l.title_field) f) as name(field, kept)
+  cross join lateral (select coalesce(l.key_field, l.title_field), p_node.props ->> coalesce(l.key_field, l.title_field)) as name(field, kept)
   where l.name = p_node.label and l.verb = p_attempt.verb
     and (p_attempt.verb <> 'remember' or p_attempt.arguments ->> 'label' = l.name);
 $$;

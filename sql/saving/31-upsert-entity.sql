@@ -87,7 +87,7 @@ begin
   if v_old.seq is null then
     v_node := pgmem.insert_node(v_node);
     v_near := pgmem.near_names(v_node, p_caller);
-  elsif p_review is null and pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), p_caller) then
+  elsif p_review is distinct from 'supersede' and pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), p_caller) then
     if v_old.props ->> 'fact' is distinct from v_fact or v_old.valid_to is not null
         or num_nonnulls(v_node.valid_from, v_node.valid_to) > 0 then
       perform pgmem.refuse('failed', pgmem.review_message(v_old, p_caller), pgmem.review_step(), 'manual_review',

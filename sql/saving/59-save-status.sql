@@ -7,7 +7,9 @@
 --
 -- A review settles a decision whose title is too near to an earlier one to be new and too far to supersede it
 -- (29-save-decision). The reviewer stores it on behalf of its caller: the tenant of the memory is the tenant of the
--- save.
+-- save. What a person is shown is what takes effect: a stored memory stands for a save only where its texts are those
+-- of the save (review_artifact), a change concerns the memory itself and not a later one of its line (reviewed), and
+-- each kind of review has certain outcomes (review_outcomes).
 --
 -- Locks: the save_id (fail_save, resolve_review), as claim_save takes it; then those of the save that is made.
 
@@ -174,8 +176,8 @@ begin
   if v_attempt.save_id is null or v_attempt.verb = 'store_session_with_learnings' then
     raise exception using errcode = 'PM002', message = format('No single save %s of yours is on record.', p_save_id);
   end if;
-  if v_attempt.status in ('saved', 'dropped') or v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory')
-      or v_attempt.artifact_id is not null then
+  if v_attempt.status in ('saved', 'dropped') or pgmem.is_held_change(v_attempt.verb)
+      or (pgmem.review_artifact(v_attempt)).id is not null then
     return pgmem.attempt_result(v_attempt);
   end if;
   if p_project_id is not null and p_project_id is distinct from v_attempt.arguments ->> 'project_id' then
@@ -241,12 +243,68 @@ $$;
 select pgmem.declare_verb('fail_save', p_rights => 'writer', p_effect => 'write');
 
 
+create or replace function pgmem.is_held_change(p_verb text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_verb in ('forget', 'revert', 'remember', 'edit_memory');
+end;
+comment on function pgmem.is_held_change is 'Whether a review of this verb changes its candidate, rather than stores something beside it.';
+
+
+create or replace function pgmem.reviewed(p_attempt pgmem.save_attempt) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node;
+begin
+  if pgmem.is_held_change(p_attempt.verb) then
+    select n.* into v_node from pgmem.visible_node n where n.id = p_attempt.candidate_id;
+    return v_node;
+  end if;
+  return pgmem.review_head(p_attempt.candidate_id);
+end;
+$$;
+comment on function pgmem.reviewed is
+  'The memory that a review concerns: what a change would change, or the current one in the line that a save resembles.';
+
+
+create or replace function pgmem.review_artifact(p_attempt pgmem.save_attempt) returns pgmem.node
+language sql stable set search_path = pgmem, pg_temp as $$
+  select row(n.*)::pgmem.node
+  from pgmem.visible_node n join pgmem.label l on l.name = n.label
+  where n.id = p_attempt.artifact_id and l.verb = p_attempt.verb and not pgmem.is_held_change(p_attempt.verb)
+    and pgmem.is_live_status(n.status)
+    and pgmem.folded(n.project) is not distinct from pgmem.folded(p_attempt.project)
+    and coalesce(p_attempt.arguments ->> 'scope', n.scope) = n.scope
+    and (pgmem.asked_texts(p_attempt.verb, p_attempt.arguments)).title = coalesce(n.props ->> l.title_field, n.title)
+    and jsonb_strip_nulls(p_attempt.arguments) - '{title,project_id,focus,scope}'::text[] <@ n.props;
+$$;
+comment on function pgmem.review_artifact is
+  'The stored memory that a review would bring in: only where its texts are those of the review; else null.';
+
+
+create or replace function pgmem.review_outcomes(p_attempt pgmem.save_attempt) returns text[]
+language sql stable set search_path = pgmem, pg_temp as $$
+  select case
+    when p_attempt.status in ('saved', 'dropped', 'partial') then '{}'
+    when (p_attempt.dedup_outcome, p_attempt.status::text) is distinct from ('manual_review', 'failed') then '{drop}'
+    when pgmem.is_held_change(p_attempt.verb) then '{supersede,drop}'
+    when p_attempt.candidate_id is null then '{new,drop}'
+    -- Of one name there is one.
+    when exists (select from pgmem.label l where l.verb = p_attempt.verb and l.key_field is not null) then '{supersede,drop}'
+    else '{new,supersede,drop}' end::text[];
+$$;
+comment on function pgmem.review_outcomes is
+  'How an open save can be decided: new (beside its candidate), supersede (the change is made) or drop; none once it is.';
+
+
 select pgmem.declare_answer('review', $$
 A decision that waits for review, beside the memory that it resembles.
 
 save_id uuid, project text?, title text, rationale text, candidate_id uuid?, candidate_title text?
 candidate_rationale text?, candidate_status text?, score float8?, created_at timestamptz, verb text = save_decision
 message text?
+artifact_id uuid?: The memory that is stored already and would be brought in; title and rationale are its texts.
+outcomes text[] = {}: How it can be decided.
 $$);
 
 create or replace function pgmem.list_reviews(
@@ -257,9 +315,11 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.project,
          coalesce(left(t.title, 200), ''), coalesce(t.text, (a.arguments - '{project_id,label,key,title}'::text[])::text),
          n.id, n.title::text, n.props ->> 'rationale', n.status::text,
-         pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message
+         pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message,
+         (pgmem.review_artifact(r.attempt)).id, pgmem.review_outcomes(r.attempt)
   from pgmem.visible_attempt a
-  cross join lateral pgmem.review_head(a.candidate_id) n
+  cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r
+  cross join lateral pgmem.reviewed(r.attempt) n
   cross join lateral pgmem.asked_texts(a.verb, a.arguments) t
   where a.status = 'failed' and a.dedup_outcome = 'manual_review'
     and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id))
@@ -284,6 +344,9 @@ save_id uuid, verb text, project text?, status text, arguments object, message t
 candidate_label text?, candidate_title text?, candidate_status text?, candidate_properties object?
 candidate_version integer?, artifact_id uuid?, resolved_by text?, is_open boolean, session_id text?
 created_at timestamptz, updated_at timestamptz
+artifact_title text?: Of the memory that is stored already and would be brought in.
+artifact_properties object?
+outcomes text[] = {}: How it can be decided.
 $$);
 
 create or replace function pgmem.get_review(
@@ -294,10 +357,15 @@ declare
   v_answer pgmem.review_detail;
 begin
   select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
-         coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version, a.artifact_id, a.resolved_by,
-         a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at
+         coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version,
+         case when a.status in ('saved', 'dropped', 'partial') then a.artifact_id else stored.id end, a.resolved_by,
+         a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at,
+         stored.title, stored.props, pgmem.review_outcomes(r.attempt)
   into v_answer
-  from pgmem.visible_attempt a cross join lateral pgmem.review_head(a.candidate_id) n
+  from pgmem.visible_attempt a
+  cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r
+  cross join lateral pgmem.reviewed(r.attempt) n
+  left join lateral pgmem.review_artifact(r.attempt) stored on a.status not in ('saved', 'dropped', 'partial')
   where a.save_id = p_save_id
   order by a.status not in ('saved', 'dropped', 'partial') desc, a.tenant = (pgmem.caller()).tenant desc limit 1;
   if v_answer.save_id is null then
@@ -309,8 +377,9 @@ $$;
 comment on function pgmem.get_review is $$
 Read one save that waits for a person, or is decided, beside the memory it concerns.
 
-The candidate is the memory that is current in the line of the one that the save resembled. A decided save has
-resolved_by and no arguments.
+The candidate is the memory that is current in the line of the one that the save resembled, or the one that a change
+would change. Where what waits is stored already, as two stores had saved it, the artifact is that memory. A decided save
+has resolved_by and no arguments.
 
 save_id: The id of the save.
 
@@ -323,7 +392,8 @@ create or replace function pgmem.resolve_review(
   p_save_id uuid,
   p_outcome pgmem.review_outcome,
   p_by text,
-  p_candidate_id uuid default null
+  p_candidate_id uuid default null,
+  p_candidate_version integer default null
 ) returns pgmem.save_result
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -332,6 +402,8 @@ declare
   v_attempt pgmem.save_attempt;
   v_scope   pgmem.scope_state;
   v_head    pgmem.node;
+  v_stored  pgmem.node;
+  v_detail  text;
   v_result  pgmem.save_result;
   v_first   pgmem.caller;
 begin
@@ -364,28 +436,41 @@ begin
       else format('%s has decided save %s already: it is %s. See pgmem review.', v_attempt.resolved_by, p_save_id,
                   v_attempt.status) end;
   end if;
-  v_head := pgmem.review_head(v_attempt.candidate_id);
+  if p_outcome::text <> all (pgmem.review_outcomes(v_attempt)) then
+    raise exception using errcode = 'PM001', message = format('This review of %s has no outcome %s; send %s.',
+      v_attempt.verb, p_outcome, array_to_string(pgmem.review_outcomes(v_attempt), ' or '));
+  end if;
+  v_head := pgmem.reviewed(v_attempt);
   if (p_candidate_id is not null or p_outcome = 'supersede')
-      and v_head.id is distinct from coalesce(p_candidate_id, v_attempt.candidate_id) then
+      and v_head.id is distinct from coalesce(p_candidate_id, v_attempt.candidate_id)
+      or v_head.version <> p_candidate_version then
     raise exception using errcode = 'PM001', message = format(
       'What it resembles has changed since it was shown: now it is %s. Look at it, then decide, with its id as '
-      'candidate_id.', coalesce(v_head.id || ' ' || pgmem.short_name(v_head.title), 'gone'));
+      'candidate_id.', coalesce(v_head.id || ' ' || pgmem.short_name(v_head.title) || ', version ' || v_head.version, 'gone'));
   end if;
   if p_outcome = 'drop' then
     v_result := pgmem.make_result('dropped', p_dedup_outcome => v_attempt.dedup_outcome,
       p_candidate_id => v_attempt.candidate_id, p_message => 'Dropped by ' || v_by);
+  elsif pgmem.is_held_change(v_attempt.verb) then
+    v_result := pgmem.make_held_change(v_attempt.verb, v_attempt.arguments, v_attempt.candidate_id,
+      pgmem.asked_by(v_caller, v_attempt));
   else
     v_first := pgmem.asked_by(v_caller, v_attempt);
-    v_scope := pgmem.resolve_scope(v_caller, v_attempt.arguments ->> 'project_id', v_attempt.arguments ->> 'focus');
-    if v_attempt.verb in ('forget', 'revert', 'remember', 'edit_memory') then
-      v_result := pgmem.make_held_change(v_attempt.verb, v_attempt.arguments, v_attempt.candidate_id, v_first);
-    elsif v_attempt.artifact_id is not null then  -- both are stored: they came from two stores (86-apply-changes)
-      perform pgmem.settle_conflict(v_attempt.artifact_id, v_head.id, v_by,
-        case p_outcome when 'supersede' then v_attempt.artifact_id end, 'A review has decided.');
-      v_result := pgmem.saved(v_attempt.artifact_id, p_outcome::text, v_head.id);
+    v_stored := pgmem.review_artifact(v_attempt);
+    if v_stored.id is not null then  -- both are stored: they came from two stores (86-apply-changes)
+      perform pgmem.settle_conflict(v_stored.id, v_head.id, v_by,
+        case p_outcome when 'supersede' then v_stored.id end, 'A review has decided.');
+      v_result := pgmem.saved(v_stored.id, p_outcome::text, v_head.id);
     else
-      v_result := pgmem.store(v_attempt.verb, v_attempt.arguments, v_scope, v_first, p_review => p_outcome,
-        p_superseded_id => v_head.id);
+      begin
+        v_scope := pgmem.resolve_scope(v_caller, v_attempt.arguments ->> 'project_id', v_attempt.arguments ->> 'focus');
+        v_result := pgmem.store(v_attempt.verb, v_attempt.arguments, v_scope, v_first, p_review => p_outcome,
+          p_superseded_id => v_head.id);
+      exception when sqlstate 'PM099' then  -- it meets a memory that nobody was shown, or cannot be stored
+        get stacked diagnostics v_detail = pg_exception_detail;
+        v_result := pgmem.save_error(sqlstate, sqlerrm, v_detail);
+        v_by := null;
+      end;
     end if;
   end if;
   v_result.save_id := p_save_id;
@@ -398,19 +483,22 @@ $$;
 comment on function pgmem.resolve_review is $$
 Decide a save under review: store it as new, let it supersede its candidate, or drop it.
 
-What is stored has the name and the trust of the caller who asked for it, not those of the person.
+What is stored has the name and the trust of the caller who asked for it, not those of the person. A change of a memory
+(forget, revert, remember, edit_memory) and a fact under a name are made by supersede, in place, or dropped.
 
 Any open save can be dropped, also one that is not under review. A decision that was made on another candidate than
-the present one is refused.
+the present one is refused. The status is `failed` where it meets a memory that the person was not shown: it waits again.
 
 For a person, not for an agent: the login must own the schema or be a member of pgmem_reviewer.
 
 save_id: The save under review, as list_reviews gives it.
 outcome: new (store it beside the candidate), supersede (replace the candidate) or drop (store nothing).
 candidate_id: The candidate that the person was shown; unset: the one of the refusal, for supersede.
+candidate_version: Its version that the person was shown; another one since is refused.
 
 MemoryNotFound: no such save is under review.
-InvalidArgument: the outcome is unknown, `by` is empty, or the candidate has changed since it was shown.
+InvalidArgument: the outcome is unknown or not one of this review, `by` is empty, or the candidate has changed since it
+  was shown.
 IdentityRequired: the store has tenants and the caller has no identity.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
@@ -434,7 +522,11 @@ begin
   if v_node.seq is null then
     raise exception using errcode = 'PM002', message = 'The memory under review was deleted; drop the review.';
   end if;
-  perform pgmem.require_own(v_node, p_caller);
+  if p_verb = 'remember' then
+    perform pgmem.require_own(v_node, p_caller);
+  else
+    perform pgmem.require_forgettable(v_node, p_caller);
+  end if;
   v_node := pgmem.locked(v_node);
   case p_verb
     when 'forget' then
@@ -442,14 +534,19 @@ begin
     when 'revert' then
       perform pgmem.put_back(v_node, (p_arguments ->> 'version')::integer, p_caller);
     when 'edit_memory' then
-      perform pgmem.edit_memory(v_node.id, v_node.version, p_arguments -> 'properties',
-        coalesce(p_caller.agent_id, p_caller.source), p_arguments ->> 'title');
+      perform pgmem.edit_node(v_node, p_caller, coalesce(p_caller.agent_id, p_caller.source), p_arguments -> 'properties',
+        p_arguments ->> 'title');
     when 'remember' then
       v_label := pgmem.require_memory_label(v_node.label);
       v_new := pgmem.with_period(
         pgmem.named_node(v_label, p_arguments -> 'properties', p_arguments ->> 'share',
           pgmem.resolve_scope(p_caller, p_arguments ->> 'project_id', null), p_caller),
         pgmem.argument_time(p_arguments, 'valid_from'), pgmem.argument_time(p_arguments, 'valid_to'));
+      if pgmem.folded(v_new.key) is distinct from pgmem.folded(v_node.key) then
+        raise exception using errcode = 'PM001', message = format(
+          'The change names %s, and the memory under review is %s: drop the review.',
+          pgmem.short_name(v_new.key), pgmem.short_name(v_node.title));
+      end if;
       v_new := (pgmem.merge_node_state(pgmem.settled(v_node), v_new, v_label.key_field, true)).node;
       perform pgmem.link_named(v_new, p_arguments -> 'relations', p_caller);
       perform pgmem.store_embedding(v_new);

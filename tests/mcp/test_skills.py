@@ -137,7 +137,7 @@ async def test_an_agent_s_pattern_is_no_skill_before_a_person_takes_it_over(
         assert set(await listed(client)) == {"pgmem-memory"}
         entry = by("mcp")("list_skills")
         assert (entry["approved"], entry["held"]) == (False, 4)
-        by("ui")("edit_memory", id=waiting, version=1, properties={}, by="mara")
+        by("ui")("edit_memory", id=waiting, version=1, properties={}, by="mara", whole=True)
         assert "the-queue-is-full" in await listed(client)
         # An agent changes nothing about it: the same again confirms it, other steps are another pattern.
         pattern(by, "mcp", "The queue is full", 0)

@@ -101,6 +101,7 @@ def test_a_change_that_an_agent_asks_for_is_made_or_dropped(
 ) -> None:
     page = pages.page(f"/memory/{store['kept']}/edit")
     page.get_by_label("Rationale").fill("They change together, always.")
+    page.get_by_label("I have read all of it").check()
     page.get_by_role("button", name="Save the new version").click()
     asked = agent("forget", label="Decision", key=str(store["kept"]))
     assert asked["status"] == "failed", asked
@@ -109,6 +110,30 @@ def test_a_change_that_an_agent_asks_for_is_made_or_dropped(
     page.keyboard.press("s")
     expect(page.get_by_role("status")).to_contain_text("The memory was changed")
     assert status_of(agent, store["kept"])["status"] == "archived"
+
+
+def test_a_proposed_edit_shows_what_changes_and_is_made_or_dropped_by_one_key(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    asked = agent(
+        "propose_change",
+        verb="edit_memory",
+        id=store["kept"],
+        arguments={"properties": {"rationale": "They change apart."}},
+    )
+    page = pages.page(f"/decide/{asked['save_id']}")
+    expect(page.locator(".compare ins")).to_have_text(["apart"])
+    expect(page.locator(".acts button")).to_have_count(2)
+    page.keyboard.press("n")
+    expect(page.get_by_text("A change of a part is proposed.")).to_be_visible()
+    page.keyboard.press("s")
+    expect(page.get_by_role("status")).to_contain_text("The memory was changed")
+    node = status_of(agent, store["kept"])
+    assert (node["properties"]["rationale"], node["source"], node["trust_level"]) == (
+        "They change apart.",
+        "mcp",
+        0.5,
+    )
 
 
 def test_insights_and_cards_are_decided(pages: Pages, store: dict[str, Any], agent: Call) -> None:
@@ -153,12 +178,24 @@ def test_a_pattern_that_has_held_is_a_skill_once_a_person_takes_it_over(
     assert (made["source"], made["properties"]["repeatable_steps"]) == ("ui", steps)
 
 
-def test_an_edit_is_a_new_version_with_a_persons_trust_and_can_be_undone(
+def test_an_edit_of_a_part_of_an_agents_memory_leaves_it_the_agents(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    page = pages.page(f"/memory/{store['kept']}/edit")
+    page.get_by_label("Rationale").fill("They change together, and the team knows it.")
+    page.get_by_role("button", name="Save the new version").click()
+    expect(page.get_by_role("status")).to_contain_text("Saved as version 2.")
+    node = status_of(agent, store["kept"])
+    assert (node["source"], node["trust_level"], node["agent_id"]) == ("mcp", 0.5, "ada")
+
+
+def test_an_edit_that_takes_over_the_whole_has_a_persons_trust_and_can_be_undone(
     pages: Pages, store: dict[str, Any], agent: Call
 ) -> None:
     page = pages.page(f"/memory/{store['kept']}")
     page.get_by_role("link", name="Edit").click()
     page.get_by_label("Rationale").fill("They change together, and the team knows it.")
+    page.get_by_label("I have read all of it").check()
     page.get_by_role("button", name="Save the new version").click()
     expect(page.get_by_role("status")).to_contain_text("Saved as version 2.")
     node = status_of(agent, store["kept"])
@@ -347,6 +384,7 @@ def test_a_page_shows_the_whole_of_what_a_press_carries_out(
     expect(page.get_by_text("The CTO said so.")).to_be_visible()
     page = pages.page(f"/memory/{store['mail']}/edit")
     page.get_by_label("Fact").fill("Twenty messages a second.")
+    page.get_by_label("I have read all of it").check()
     page.get_by_role("button", name="Save the new version").click()
     asked = agent("revert", label="EntityFact", key=str(store["mail"]), version=1)
     page.goto(f"{pages.address}/ui/decide/{asked['save_id']}")
