@@ -115,9 +115,13 @@ VERBS = {
                     "Digests of the machine and the directory that its worktrees share.", type="text[]"
                 ),
                 "create": Argument(
-                    "False: only find it; a new repository is answered with the name that it would have.",
+                    "False: only find it; a new repository is answered with the name that it would have. An answer makes it.",
                     type="boolean",
                     default="True",
+                ),
+                "answer": Argument(
+                    "A person's answer to asks: true for yes; false for no, or to take a yes back.",
+                    type="boolean",
                 ),
             },
         ),

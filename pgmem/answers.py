@@ -296,6 +296,8 @@ class OpenedProject(Answer):
     project_id: str
     created: bool
     matched: bool
+    asks: str | None = None
+    """The project that the repository would have if a person said so."""
 
 
 class GovernanceToken(Answer):

@@ -346,18 +346,25 @@ class Verbs:
         roots: Sequence[str] = (),
         places: Sequence[str] = (),
         create: bool = True,
+        answer: bool | None = None,
     ) -> OpenedProject:
         """Find the project of a repository by what it is known by, else of a name alone, or make it.
+
+        A name and an address prove nothing: a repository that has only these of a project with memories
+        gets a separate project, and the answer says which one it asks for.
 
         Args:
             names: Names that a new project may have, best first.
             remotes: The addresses of the repository as host/path, without scheme and login.
             roots: The first commits of its history; empty where they are not known.
             places: Digests of the machine and the directory that its worktrees share.
-            create: False: only find it; a new repository is answered with the name that it would have.
+            create: False: only find it; a new repository is answered with the name that it would have. An
+                answer makes it.
+            answer: A person's answer to asks: true for yes; false for no, or to take a yes back.
 
         Raises:
             InvalidArgument: names is empty, or a name holds a control character or is too long.
+            NotPermitted: An agent answers.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
@@ -370,6 +377,7 @@ class Verbs:
                 "roots": list(roots),
                 "places": list(places),
                 "create": create,
+                "answer": answer,
             },
         )
 

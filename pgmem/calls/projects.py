@@ -24,10 +24,26 @@ async def project_of(caller: Caller, folder: Path, *, create: bool = False) -> s
         folder: any folder of a work tree; one outside of any is known by its place.
         create: make the project of a repository that has none; else the name is returned that it would have.
     """
+    return (await opened(caller, folder, create=create)).project_id
+
+
+async def opened(
+    caller: Caller, folder: Path, *, create: bool = False, answer: bool | None = None
+) -> OpenedProject:
+    """Return the project of a folder, as `project_of`, with the one that a person is asked about.
+
+    Args:
+        caller: who looks the project up.
+        folder: any folder of a work tree; one outside of any is known by its place.
+        create: make the project of a repository that has none.
+        answer: what a person says about the project that was asked for; the project is made then.
+    """
     known = await anyio.to_thread.run_sync(_read, folder)
     if isinstance(known, str):
-        return known
-    return (await caller.one("open_project", OpenedProject, {**known._asdict(), "create": create})).project_id
+        return OpenedProject(project_id=known, created=False, matched=True, asks=None)
+    return await caller.one(
+        "open_project", OpenedProject, {**known._asdict(), "create": create, "answer": answer}
+    )
 
 
 def _read(folder: Path) -> str | Identity:

@@ -13,7 +13,7 @@ HELP = {
     "ui": "Open the page of the memory: see, ask, decide. Only this machine reaches it.",
     "worker": "Maintain the store: embed and index texts, send queued saves, delete what has expired.",
     "connect": "Connect a client: the MCP server, and hooks where it has them.",
-    "trust": "Let the .pgmem.toml of a folder name its project, whose memory then appears in the folder's sessions.",
+    "trust": "Let a folder be of the project that it asks for, whose memory then appears in the folder's sessions.",
     "hook": "Answer an event of a client: JSON on stdin, JSON on stdout; it never fails.",
     "save": "Save a session, decision, pattern, note, fact or batch, as an agent does.",
     "remember": "Create or update a thing by its name, and relate it to others by theirs.",

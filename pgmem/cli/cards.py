@@ -76,9 +76,23 @@ class Repository:
         return self.here.run(lambda m: m.query_engineering_memory(self.name, mode, **arguments))
 
 
+def project_of(store: Store, folder: Path, *, create: bool = False) -> str:
+    """The project of a folder; a line on stderr says where a person is asked whether it is another one."""
+    from pgmem.calls import projects
+
+    opened = store.run(lambda m: projects.opened(m.caller, folder, create=create))
+    if opened.asks is not None:
+        typer.echo(
+            f"This folder has the name or the remote of the project {opened.asks!r} and no history that proves it: "
+            "pgmem trust makes it that project.",
+            err=True,
+        )
+    return opened.project_id
+
+
 @store_command
 def _repository(store: Store, root: Root = Here, project: Project = None) -> Repository:
-    return Repository(store, root, project or store.run(lambda m: m.project_of(root)))
+    return Repository(store, root, project or project_of(store, root))
 
 
 repository_command = given(_repository)
@@ -89,7 +103,7 @@ repository_command = given(_repository)
 @store_command
 def init(store: Store, root: Root = Here, project: Project = None, dry_run: DryRun = False) -> None:
     """Create the cards of a repository, and its project if it does not exist."""
-    name = project or store.run(lambda m: m.project_of(root, create=not dry_run))
+    name = project or project_of(store, root, create=not dry_run)
 
     async def open_project(memory: Memory) -> None:
         if not dry_run and (await memory.get_scope_state(name)).scope_state == "uncertain":
@@ -512,7 +526,7 @@ def _chosen(store: Store, card_id: str, root: Path, project: str | None, sure: b
     try:
         return UUID(card_id)
     except ValueError:
-        name = project or store.run(lambda m: m.project_of(root))
+        name = project or project_of(store, root)
         answer = store.run(lambda m: m.query_engineering_memory(name, "get", record_id=card_id))
     if answer.payload.record is None:
         stop(answer.payload.message or "no such card.", 2)

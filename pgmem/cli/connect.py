@@ -114,18 +114,25 @@ def connect(
 def _instruct(client: str, folder: Path, *, undo: bool, dry_run: bool) -> None:
     """Bring the block of a file of instructions up to date."""
     from pgmem.vault import instructions
+    from pgmem.workspace.identity import waits_for_trust
 
     if client not in instructions.FILES:
         raise typer.BadParameter(f"{client} reads no file of instructions in a folder.")
     file = folder.resolve() / instructions.FILES[client]
 
-    async def run() -> instructions.Kept:
+    async def run() -> tuple[instructions.Kept, bool]:
+        from pgmem.calls import projects
         from pgmem.memory import Memory
 
         async with Memory.connect(load_settings(None), source="cli") as memory:
-            return await instructions.keep(memory, file, folder.resolve(), undo=undo, dry_run=dry_run)
+            asks = (await projects.opened(memory.caller, folder)).asks is not None or waits_for_trust(folder)
+            return await instructions.keep(memory, file, folder.resolve(), undo=undo, dry_run=dry_run), asks
 
-    done = exit_on_error(lambda: asyncio.run(run()))
+    done, asks = exit_on_error(lambda: asyncio.run(run()))
+    if asks and not undo:
+        typer.echo(
+            f"{file} gets nothing of the other project that this folder asks for: pgmem trust shows which one."
+        )
     for proposal in done.proposals:
         what = "removed" if proposal.text is None else "new" if proposal.id is None else "changed"
         typer.echo(f"For review, {what}: {visible(proposal.text or proposal.id or '')}")

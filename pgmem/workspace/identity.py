@@ -20,8 +20,9 @@ from pgmem.workspace.trust import is_trusted
 if TYPE_CHECKING:
     from pgmem.workspace.git import Repository
 
-_MOST_BYTES = 65_536  # of .pgmem.toml
-_ROOTS_WAIT_S = 0.5  # git reads all of the history for its roots
+_MOST_BYTES = 65_536  # of .pgmem.toml, and of a root of a history
+_ROOTS_WAIT_S = 2.0  # git reads all of the history for its roots
+_MOST_ROOTS = 20
 _SCP = re.compile(r"(?:[^@/]+@)?([^:/]+):(?!//|:)(.+)")
 _URL = re.compile(r"\w[\w+.-]*://(?:[^@/]*@)?([^/:]*)(?::\d+)?/(.+)")
 
@@ -44,10 +45,10 @@ def chosen_project(folder: Path) -> str | None:
 
 
 def waits_for_trust(folder: Path) -> bool:
-    """Whether a `.pgmem.toml` names a project for a folder and no person has said that it may."""
+    """Whether a `.pgmem.toml` or `.git` names a project for a folder and no person has said that it may."""
     if os.environ.get("PGMEM_PROJECT", "").strip():
         return False
-    found = named_project(folder)
+    found = named_project(folder) or borrowed(folder)
     return found is not None and not is_trusted(*found)
 
 
@@ -71,29 +72,15 @@ def named_project(folder: Path) -> tuple[Path, str] | None:
 
 def identify(folder: Path) -> Identity:
     """Return what the repository of a folder is known by; a folder outside of any is known by its place."""
-    from pgmem.workspace.git import GitUnavailable, Repository
-
-    try:
-        git = Repository(folder)
-        common, _, shallow = (
-            git.ask("rev-parse", "--path-format=absolute", "--git-common-dir", "--is-shallow-repository")
-            .strip()
-            .rpartition("\n")
-        )
-    except (GitUnavailable, OSError):
+    found = _repository(folder)
+    if found is None or not _is_own(found):
         name = folder.resolve().name or "root"
         place = _digest(str(folder.resolve()))
         return Identity([name, f"{name}-{place[:8]}"], [], [], [place])
-    remotes = _remotes(git)
-    roots: list[str] = []
-    if shallow == "false":  # the oldest commits of a shallow clone are not the roots
-        try:
-            roots = sorted(git.ask("rev-list", "--max-parents=0", "HEAD", timeout_s=_ROOTS_WAIT_S).split())
-        except GitUnavailable:
-            roots = []
-    path = Path(common)
-    top = work_tree(folder) if path.name != ".git" else None
-    own = path.parent.name if path.name == ".git" else (top or path).name.removesuffix(".git")
+    remotes = _remotes(found.git)
+    roots = _roots(found)
+    common = found.common
+    own = common.parent.name if common.name == ".git" else found.top.name.removesuffix(".git")
     place = _digest(os.path.realpath(common))
     if remotes:
         parts = remotes[0].split("/")
@@ -105,14 +92,122 @@ def identify(folder: Path) -> Identity:
 
 def work_tree(folder: Path) -> Path | None:
     """Return the root of the work tree that a folder is in; None outside of any."""
+    found = _repository(folder)
+    return found.top if found is not None and _is_own(found) else None
+
+
+def borrowed(folder: Path) -> tuple[Path, str] | None:
+    """Return the work tree of a folder and the repository that it says is its own and does not list it; None: neither.
+
+    A `.git` that is a file or a link, and a `commondir` in it, may name any repository of the machine.
+    """
+    found = _repository(folder)
+    return None if found is None or _is_listed(found) else (found.top, _borrowed(found))
+
+
+class _Found(NamedTuple):
+    git: Repository
+    top: Path
+    """The root of the work tree."""
+    common: Path
+    """The directory that all its work trees share."""
+    own: Path
+    """The directory of this work tree alone; in a repository with one, the same."""
+    shallow: bool
+
+
+def _repository(folder: Path) -> _Found | None:
     from pgmem.workspace.git import GitUnavailable, Repository
 
     try:
-        return Path(
-            Repository(folder).ask("rev-parse", "--path-format=absolute", "--show-toplevel").rstrip("\n")
+        git = Repository(folder)
+        said = git.ask(
+            *("rev-parse", "--path-format=absolute"),
+            *("--show-toplevel", "--git-common-dir", "--git-dir", "--is-shallow-repository"),
         )
     except (GitUnavailable, OSError):
         return None
+    lines = said.rstrip("\n").split("\n")
+    if len(lines) != 4:  # a directory whose name breaks a line
+        return None
+    top, common, own = map(Path, lines[:3])
+    # core.worktree may name any directory of this machine.
+    inside = folder.resolve().is_relative_to(top.resolve())
+    return _Found(git, top, common, own, lines[3] == "true") if inside else None
+
+
+def _is_own(found: _Found) -> bool:
+    return _is_listed(found) or is_trusted(found.top, _borrowed(found))
+
+
+def _borrowed(found: _Found) -> str:
+    return f"gitdir: {os.path.realpath(found.common)}"
+
+
+def _is_listed(found: _Found) -> bool:
+    """Whether a repository lies in its work tree, or lists it: as a worktree, or by core.worktree as a submodule."""
+    from pgmem.workspace.git import GitUnavailable
+
+    top, common, own = (Path(os.path.realpath(path)) for path in found[1:4])
+    if common == top / ".git":
+        return True
+    if own == common:
+        try:
+            back = found.git.ask("config", "--local", "--get", "core.worktree").rstrip("\n")
+        except GitUnavailable:
+            return False
+        return os.path.realpath(own / back) == str(top)
+    if own.parent != common / "worktrees":
+        return False
+    try:
+        back = plain_files.read(own / "gitdir", _MOST_BYTES).decode(errors="surrogateescape").rstrip("\n")
+    except OSError:
+        return False
+    return os.path.realpath((own / back).parent) == str(top)
+
+
+def _roots(found: _Found) -> list[str]:
+    """Return the first commits of a history; none where they are not known, or objects are those of others."""
+    from pgmem.workspace.git import GitUnavailable
+
+    # The oldest commits of a shallow clone are not the roots.
+    if found.shallow or _has_links(found.common):
+        return []
+    try:
+        said = found.git.ask("rev-list", "--max-parents=0", "HEAD", timeout_s=_ROOTS_WAIT_S)
+        roots = sorted(said.split())[:_MOST_ROOTS]
+        return [root for root in roots if _holds(found, root)]
+    except GitUnavailable:
+        return []
+
+
+def _has_links(common: Path) -> bool:
+    """Whether a repository reads objects or names of commits through a link or from another repository."""
+    objects = common / "objects"
+    if any(os.path.lexists(objects / "info" / name) for name in ("alternates", "http-alternates")):
+        return True
+    try:
+        return any(
+            entry.is_symlink() and entry.name != "hooks"
+            for folder in (common, objects, objects / "info", objects / "pack")
+            if folder.is_dir()
+            for entry in os.scandir(folder)
+        )
+    except OSError:
+        return True
+
+
+def _holds(found: _Found, commit: str) -> bool:
+    """Whether a repository holds a commit: git reads one under any name that its file or a replacement gives it."""
+    if (found.common / "objects" / commit[:2] / commit[2:]).is_symlink():
+        return False
+    size = found.git.ask("cat-file", "-s", commit, timeout_s=_ROOTS_WAIT_S).strip()
+    if int(size) > _MOST_BYTES:
+        return False
+    held = found.git.output("cat-file", "commit", commit, timeout_s=_ROOTS_WAIT_S)
+    digest = hashlib.new("sha1" if len(commit) == 40 else "sha256", usedforsecurity=False)
+    digest.update(b"commit %d\0" % len(held) + held)
+    return digest.hexdigest() == commit
 
 
 def _remotes(git: Repository) -> list[str]:

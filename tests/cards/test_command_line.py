@@ -127,12 +127,15 @@ def test_a_person_approves_archives_and_rejects(run: Run, draft: Draft, query: Q
 def test_review_walks_through_the_drafts_one_by_one(run: Run, draft: Draft, query: Query) -> None:
     for number in range(4):
         draft(f"Fact {number}.")
-    assert run("review", input="a\n").exit_code == 2  # no terminal, and nobody says that a person is there
-    walked = run("review", "--i-know-what-im-doing", "--by", "ada", input="a\nr\nwrong\nl\nq\n")
+    # The folder has no more than the name of the project.
+    assert "pgmem trust" in run("review", "--i-know-what-im-doing").stderr
+    here = ("review", "--project", "shop")
+    assert run(*here, input="a\n").exit_code == 2  # no terminal, and nobody says that a person is there
+    walked = run(*here, "--i-know-what-im-doing", "--by", "ada", input="a\nr\nwrong\nl\nq\n")
     assert walked.exit_code == 0, walked.output
     assert "1 of 4" in walked.stdout
     assert query("status")["records_by_status"] == {"active": 1, "rejected": 1, "draft": 2}
-    assert len(shown(run("review", "--json"))) == 2
+    assert len(shown(run(*here, "--json"))) == 2
 
 
 def test_a_person_at_a_terminal_walks_through_the_drafts(
@@ -150,7 +153,7 @@ def test_a_person_at_a_terminal_walks_through_the_drafts(
     }
     seen = ""
     with subprocess.Popen(
-        [sys.executable, "-m", "pgmem", "cards", "review", "--by", "ada"],
+        [sys.executable, "-m", "pgmem", "cards", "review", "--by", "ada", "--project", "shop"],
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,

@@ -94,7 +94,7 @@ def test_at_max_records_init_skips_or_rejects_as_the_store_says(
 ) -> None:
     setting("max_records", 3)
     setting("cards_over_capacity", policy)
-    result = run("init")
+    result = run("init", "--project", "shop")
     assert result.exit_code == code
     assert "max_records" in result.output + result.stderr
     assert query("status")["record_count"] == kept
@@ -126,7 +126,7 @@ def test_git_unavailable_leaves_out_commits_and_init_goes_on(
 ) -> None:
     commit("2026-01-01")
     monkeypatch.setenv("PATH", "")
-    made = run("init")
+    made = run("init", "--project", "shop")
     assert made.exit_code == 0, made.output
     assert "skipped: git: git is not installed" in made.stdout
     assert query("status")["records_by_status"] == {"active": 4}

@@ -304,6 +304,7 @@ def test_a_task_that_names_no_file_brings_the_files_that_it_is_about(
 def test_a_session_on_a_branch_begins_with_what_holds_there_and_one_on_another_does_not(
     hook: Hook, call: Call, event: Callable[..., dict[str, Any]], root: Path
 ) -> None:
+    hook(event("SessionStart", source="startup", session_id="the first one"))
     call("save_session", objective="Open", project_id="webshop")
     call("save_context", content="Prices are whole cents.", topic="prices", project_id="webshop")
     own = {

@@ -47,7 +47,7 @@ async def test_worktrees_clones_subfolders_and_a_moved_folder_share_a_project(
     assert await project(memory, tmp_path / "moved") == "webshop"
     git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path / 'moved'}", "shallow")
     git(tmp_path / "shallow", "remote", "set-url", "origin", SHOP)
-    assert await project(memory, tmp_path / "shallow") == "webshop"
+    assert await project(memory, tmp_path / "shallow") == "webshop", "it has no memory that could leak"
 
 
 async def test_a_fork_a_namesake_and_another_repository_at_the_same_place_have_their_own(
@@ -80,10 +80,10 @@ async def test_a_repository_keeps_its_project_while_it_gets_commits_and_a_remote
     assert await project(memory, root) == "notes"
 
 
-async def test_a_project_that_was_made_by_name_is_taken_by_the_first_repository_of_that_name(
+async def test_a_project_that_was_made_by_name_and_is_empty_is_taken_by_the_first_repository_of_that_name(
     memory: Memory, tmp_path: Path
 ) -> None:
-    await memory.save_session("open", "webshop")
+    await memory.open_project(["webshop"])
     first = repository(tmp_path / "a" / "webshop", SHOP)
     second = repository(tmp_path / "b" / "webshop", "git@example.org:other/webshop.git")
     assert await memory.project_of(first) == "webshop"
