@@ -1601,6 +1601,36 @@ VERBS = {
             },
         ),
         Verb(
+            "list_rules",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only of this project, and what is global; unset: of all."),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
+            "decide_rule",
+            "write",
+            "reviewer",
+            arguments={
+                "id": Argument(
+                    "The id of the memory; any live memory of an agent can be taken over.",
+                    type="uuid",
+                    required=True,
+                ),
+                "version": Argument(
+                    "The version that the person was shown; another one since is refused.",
+                    type="integer",
+                    required=True,
+                ),
+                "yes": Argument("True takes it over; false leaves it a note.", type="boolean", required=True),
+                "by": Argument("The name of the person who decides.", required=True),
+            },
+        ),
+        Verb(
             "get_relevant_memory",
             "repeat",
             "reader",

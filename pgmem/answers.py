@@ -175,6 +175,7 @@ __all__ = [
     "Version",
     "Waiting",
     "WaitingBranch",
+    "WaitingRule",
 ]
 
 
@@ -514,6 +515,8 @@ class Node(KeyedMemory):
     agent_id: str | None = None
     session_id: str | None = None
     archived_at: datetime | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class ContextItem(Gathering, KeyedMemory):
@@ -545,6 +548,8 @@ class ContextItem(Gathering, KeyedMemory):
     fact: str | None = None
     outdated_by: UUID | None = None
     """The later statement that holds in its place."""
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
     properties: dict[str, JsonValue] = field(default_factory=dict)
     """Its other properties."""
 
@@ -552,8 +557,8 @@ class ContextItem(Gathering, KeyedMemory):
 class ContextBundle(Answer):
     """The context of a scope: memories of the focus area, the project and the global scope, each newest first.
 
-    `standing` are the instructions of these places: offered whatever their age, the most trusted first, and not
-    among the items again.
+    `standing` are the instructions that persons gave for these places: offered whatever their age, the nearest
+    first, and not among the items again.
     """
 
     standing: list[ContextItem] = field(default_factory=list)
@@ -625,6 +630,8 @@ class SearchResult(Excerpted, KeyedMemory):
     """The later statement that holds in its place; null: none."""
     sources: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"] | None = None
     """What it rests on, as last checked, the worst; null: it names no source."""
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class SearchMode(Answer):
@@ -655,6 +662,8 @@ class Neighbour(KeyedMemory):
     status: str
     depth: int
     path: list[str]
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Neighbours(Answer):
@@ -681,6 +690,8 @@ class Version(Answer):
     trust_level: float
     restated: bool
     agent_id: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class History(Answer):
@@ -971,6 +982,8 @@ class SurfaceMatch(Answer):
     freshness: str
     bm25_score: float
     project_id: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Surface(Answer):
@@ -1235,6 +1248,8 @@ class MemoryEntry(Answer):
     version: int
     created_at: datetime
     updated_at: datetime
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class MemoryCounts(Answer):
@@ -1317,6 +1332,8 @@ class Waiting(Answer):
     drafts: int
     conflicts: int
     failed_saves: int
+    rules: int = 0
+    """Rules of agents that wait for a yes."""
 
 
 class Approval(Answer):
@@ -1380,6 +1397,27 @@ class SkillEntry(Answer):
     held: int
     approved: bool
     ids: list[UUID]
+
+
+class WaitingRule(Answer):
+    """A rule that an agent saved, or a pattern of an agent that has held: whole, as a person decides on it.
+
+    held is how often a pattern was named used rather than wrong.
+    """
+
+    id: UUID
+    label: str
+    kind: Literal["rule", "pattern"]
+    title: str
+    properties: dict[str, JsonValue]
+    project: str | None = None
+    scope: str | None = None
+    focus: str | None = None
+    version: int
+    source: str
+    agent_id: str | None = None
+    held: int
+    created_at: datetime
 
 
 class DigestCard(Answer):

@@ -34,6 +34,7 @@ class Admin(Operators):
     settle_conflict = of(Verbs.settle_conflict)
     edit_memory = of(Verbs.edit_memory)
     resolve_review = of(Verbs.resolve_review)
+    decide_rule = of(Verbs.decide_rule)
     approve_card = of(Verbs.approve_card)
     reject_card = of(Verbs.reject_card)
     archive_card = of(Verbs.archive_card)

@@ -118,6 +118,7 @@ from pgmem.models import (
     TitledMemory,
     Version,
     Waiting,
+    WaitingRule,
 )
 
 __all__ = ["Verbs"]
@@ -1048,9 +1049,11 @@ class Verbs:
         """Load standing instructions and the newest live memories of focus, project and all projects.
 
         `items` are the newest of the focus, then of the project, then of all projects. `standing` holds the
-        instructions apart from them: an instruction is a text that says how to go on from now on (always,
-        never, when I ask), or whose title is Instruction; it is offered whatever its age, at most
-        `instruction_limit` of them, the most trusted first; with a topic, those that hold a word of it.
+        instructions apart from them: an instruction is a text of a person that says how to go on from now
+        on (always, never, when I ask), or whose title is Instruction; it is offered whatever its age, at
+        most `instruction_limit` of them, the nearest first; with a topic, those that hold a word of it. An
+        agent's is an ordinary note until a person says yes to it (list_rules, decide_rule). `by` says of
+        each item who said it. Half of the places of a scope are kept for what persons said.
 
         With `as_of` the answer holds what was true at that time, also what was superseded since; with
         `known_at` what was recorded at that time.
@@ -2917,9 +2920,9 @@ class Verbs:
     ) -> Waiting:
         """Count what waits for a person.
 
-        These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a
-        save that a person makes or drops and that resembles nothing: what holds globally in a store where a
-        person approves.
+        These are reviews, approvals, insights, draft cards, conflicts, failed saves and rules of agents (up
+        to 1000). An approval is a save that a person makes or drops and that resembles nothing: what holds
+        globally in a store where a person approves.
 
         Args:
             project_id: Only of this project; unset: of all. Insights belong to no project.
@@ -3006,7 +3009,7 @@ class Verbs:
         """List the standing instructions and the patterns that have held three times, as skills.
 
         Only the words of a person are skills. A pattern of an agent has approved false, until a person
-        takes it over.
+        takes it over (decide_rule).
 
         Args:
             project_id: Only of this project, and what is global; unset: of all.
@@ -3017,6 +3020,57 @@ class Verbs:
             InvalidArgument: the limit is not from 1 to 1000.
         """
         return await self.caller.all("list_skills", SkillEntry, {"project_id": project_id, "limit": limit})
+
+    async def list_rules(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 100,
+    ) -> list[WaitingRule]:
+        """List the rules of agents, and their patterns that have held, that wait for a person's yes.
+
+        Until then each is an ordinary note or pattern: agents find it, and none has to follow it.
+
+        Args:
+            project_id: Only of this project, and what is global; unset: of all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all("list_rules", WaitingRule, {"project_id": project_id, "limit": limit})
+
+    async def decide_rule(
+        self,
+        id: UUID,
+        version: int,
+        yes: bool,
+        by: str,
+    ) -> EditedMemory:
+        """Decide as a person on a rule or pattern of an agent: take it over as it is, or leave it a note.
+
+        What is taken over is the person's from now on, a new version with the same text: a rule is an
+        instruction, and a pattern that has held a skill. What is left a note is not offered again while its
+        text is the same.
+
+        Args:
+            id: The id of the memory; any live memory of an agent can be taken over.
+            version: The version that the person was shown; another one since is refused.
+            yes: True takes it over; false leaves it a note.
+            by: The name of the person who decides.
+
+        Raises:
+            NotPermitted: the login is neither owner nor reviewer, or the call does not come from the
+                command line or the page.
+            MemoryNotFound: no such memory is visible to the caller.
+            InvalidArgument: it has changed since it was shown, it is not live, or it is a person's already.
+            RelationNotAllowed: the memory is a card.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "decide_rule", EditedMemory, {"id": id, "version": version, "yes": yes, "by": by}
+        )
 
     async def get_relevant_memory(
         self,

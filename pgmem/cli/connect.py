@@ -12,7 +12,7 @@ import typer
 from rich.text import Text
 
 from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, load_settings, terminal
-from pgmem.escaping import visible
+from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
     from pgmem.editor.connect import Edit
@@ -136,6 +136,11 @@ def _instruct(client: str, folder: Path, *, undo: bool, dry_run: bool) -> None:
     for proposal in done.proposals:
         what = "removed" if proposal.text is None else "new" if proposal.id is None else "changed"
         typer.echo(f"For review, {what}: {visible(proposal.text or proposal.id or '')}")
+    if done.of_agents:
+        stays = counted(done.of_agents, "decision of an agent stays", "decisions of agents stay")
+        typer.echo(
+            f"{stays} out: the file is yours. What you make your own goes in (pgmem review --rule ID)."
+        )
     typer.echo(
         f"{file} is {'up to date' if not done.written else 'to be written (--dry-run)' if dry_run else 'written'}."
     )

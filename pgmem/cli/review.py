@@ -1,4 +1,4 @@
-"""`pgmem review`: the saves that are pending review, one by one."""
+"""`pgmem review`: the saves that are pending review and the rules of agents, one by one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pgmem.memory import Memory
-    from pgmem.models import Review, ReviewDetail, SaveResult
+    from pgmem.models import EditedMemory, Review, ReviewDetail, SaveResult, WaitingRule
 
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
@@ -32,22 +32,31 @@ def review(
     project: Project = None,
     save_id: Annotated[UUID | None, typer.Option(help="Decide on this save only, with --outcome.")] = None,
     outcome: Annotated[Outcome | None, typer.Option(help="The decision on --save-id.")] = None,
+    rule: Annotated[
+        UUID | None,
+        typer.Option(help="Decide on this memory of an agent only: is it your word, as it is?"),
+    ] = None,
     by: By = None,
 ) -> None:
-    """Decide on saves that resemble a decision: too much to be new, too little to replace it.
+    """Decide on saves that resemble a decision, and on the rules of agents, which only you can make rules.
 
-    With --save-id any open save can be dropped.
+    With --save-id any open save can be dropped, and with --rule any memory of an agent be made your word.
     """
     decider = by or getpass.getuser()
+    if rule is not None:
+        if not _decided(store, store.run(partial(_shown, identity=rule)), decider):
+            raise typer.Exit(1)
+        return
     if save_id is not None:
         if outcome is None:
             stop("--save-id needs --outcome new, supersede or drop.", 2)
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
     pending = store.answer(lambda m: m.list_reviews(project))
+    rules = store.run(lambda m: m.list_rules(project))
     console = terminal()
-    if not pending:
-        console.print("No save is pending review.")
+    if not pending and not rules:
+        console.print("No save is pending review. No rule of an agent waits.")
     for item in pending:
         detail = store.run(partial(_detail, save=item))
         console.print(_panel(item, detail))
@@ -58,6 +67,55 @@ def review(
             decide = partial(_resolve, detail=detail, outcome=choice, by=decider)
             result = store.run(decide)
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
+    for rule_of_agent in rules:
+        if _decided(store, rule_of_agent, decider) is None:
+            return
+
+
+async def _shown(memory: Memory, identity: UUID) -> WaitingRule:
+    """A memory as it is, as something to decide on."""
+    from pgmem.models import WaitingRule
+
+    node = await memory.find_memory(identity)
+    kind: Literal["rule", "pattern"] = "pattern" if node.label == "Pattern" else "rule"
+    return WaitingRule(
+        id=node.id,
+        label=node.label,
+        kind=kind,
+        title=node.title,
+        properties=node.properties,
+        project=node.project,
+        scope=node.scope,
+        focus=node.focus,
+        version=node.version,
+        source=node.source,
+        agent_id=node.agent_id,
+        held=0,
+        created_at=node.created_at,
+    )
+
+
+def _decided(store: Store, item: WaitingRule, by: str) -> bool | None:
+    """Ask whether a rule is the person's word; whether it was decided, None to ask no more."""
+    terminal().print(_rule(item))
+    answer = chosen("[y]es, it holds from now on, [n]o, it stays a note, [l]ater, [q]uit")
+    if answer in ("y", "n"):
+        done = store.run(partial(_decide, item=item, yes=answer == "y", by=by))
+        typer.echo(f"{'Yours' if answer == 'y' else 'A note'}: {visible(done.title)}")
+        return True
+    return None if answer == "q" else False
+
+
+async def _decide(memory: Memory, item: WaitingRule, yes: bool, by: str) -> EditedMemory:
+    return await memory.decide_rule(item.id, item.version, yes, by)
+
+
+def _rule(item: WaitingRule) -> Panel:
+    texts = {name: value for name, value in item.properties.items() if value != item.title}
+    text = Text.assemble((f"{visible(item.title)}\n", "bold"), visible(asked(texts)))
+    said = f"an agent's {item.kind}" + (f", named used {item.held} times" if item.held else "")
+    where = item.project or "all projects"
+    return Panel(text, title=Text(f"{visible(where)}: {said}"), subtitle=str(item.id))
 
 
 def asked(arguments: Mapping[str, object]) -> str:

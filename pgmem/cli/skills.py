@@ -40,7 +40,7 @@ def skills(
     async def run(memory: Memory) -> list[SkillEntry]:
         if approve is not None:
             node = await memory.find_memory(approve)
-            await memory.edit_memory(approve, node.version, {}, by or getpass.getuser(), whole=True)
+            await memory.decide_rule(approve, node.version, True, by or getpass.getuser())
         return await call.of(memory)  # type: ignore[no-any-return]
 
     found: list[SkillEntry] = call.answer(run)

@@ -85,6 +85,11 @@ async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
         )
     else:
         yield ok("saves", "no save is unresolved")
+    if rules := (await memory.count_waiting()).rules:
+        wait = counted(rules, "rule of an agent waits", "rules of agents wait")
+        yield hint(
+            "rules", f"{wait} for a person's yes: until then each is an ordinary note", "see pgmem review"
+        )
     yield _examine_isolation(backlog)
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from pgmem.data_folder import running_dsn
 from pgmem.editor.libpq import Connection
-from pgmem.editor.texts import fitting
+from pgmem.editor.texts import by, fitting
 from pgmem.editor.words import parsed
 from pgmem.escaping import as_data, as_data_in_json
 
@@ -76,13 +76,15 @@ def ask(question: Question) -> Mapping[str, Any]:
 def render(answer: Mapping[str, Any]) -> str:
     """A heading and one line per match, 800 characters at most; empty without matches."""
     said = (
-        _plain(
-            f"[{one['label']}{', stale' if one['freshness'] == 'stale' else ''}] {one['name']}: {one['content']}"
-        )
+        _plain(f"[{one['label']}{by(one)}{_stale(one)}] {one['name']}: {one['content']}")
         for one in answer.get("matches", ())
     )
     lines = fitting(said, _LIMIT - len(_HEADING) - 1, 80)
     return "\n".join([_HEADING, *lines]) if lines else ""
+
+
+def _stale(match: Mapping[str, Any]) -> str:
+    return ", stale" if match["freshness"] == "stale" else ""
 
 
 def _plain(text: str) -> str:

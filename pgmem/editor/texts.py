@@ -12,6 +12,7 @@ __all__ = [
     "SOURCES",
     "as_data",
     "block",
+    "by",
     "card_line",
     "conflict_line",
     "conversation_lines",
@@ -73,11 +74,16 @@ def item_line(item: Mapping[str, Any]) -> str:
         content = item.get("content") or item.get("fact") or item.get("summary") or item.get("notes") or ""
         text = f"{item['title']}: {content}" if content and content != item["title"] else str(item["title"])
     old = ", outdated" if item.get("outdated_by") else ", stale" if item.get("freshness") == "stale" else ""
-    return f"- [{label}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
+    return f"- [{label}{by(item)}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
+
+
+def by(item: Mapping[str, Any]) -> str:
+    """Return who said a memory, as a part of its line; nothing where the store does not say it."""
+    return f" by {item['by']}" if item.get("by") else ""
 
 
 def standing_line(item: Mapping[str, Any]) -> str:
-    """Return a standing instruction as a line that says that it is one."""
+    """Return a standing instruction, which only a person gives, as a line that says that it is one."""
     return f"- [Instruction, {str(item['created_at'])[:10]}] {_line(whole(item), 400)}"
 
 
@@ -115,7 +121,8 @@ def near_lines(matches: Iterable[Mapping[str, Any]]) -> list[str]:
     most = _NEAR_TOKENS * _CHARACTERS_A_TOKEN // max(len(found), 1) - 1
     lines = []
     for match in found:
-        day = f"- [{'Always' if match['standing'] else 'Decided'}, {str(match['created_at'])[:10]}] "
+        kind = "Always" if match["standing"] else f"Decided{by(match)}"
+        day = f"- [{kind}, {str(match['created_at'])[:10]}] "
         lines.append(day + _line(str(match["title"]), max(most - len(day), 40)))
     return lines
 
@@ -129,7 +136,8 @@ def result_line(result: Mapping[str, Any]) -> str:
     text = _titled(title, passage) if passage else title
     mark = f" {SOURCES[result['sources']]}" if result.get("sources") else ""
     old = ", outdated" if result.get("outdated_by") else ""
-    return f"- [{result['label']}{mark}{old}, {str(result.get('created_at') or '')[:10]}] {_line(text, 800)}"
+    about = f"{result['label']}{by(result)}{mark}{old}, {str(result.get('created_at') or '')[:10]}"
+    return f"- [{about}] {_line(text, 800)}"
 
 
 def card_line(card: Mapping[str, Any]) -> str:

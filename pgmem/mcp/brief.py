@@ -1,11 +1,12 @@
 """What an agent is shown of a context and of search results: texts, and of the rest only what is informative.
 
-Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the microsecond,
-parts of a score), what is in another field already (the title of a session is its objective), and what is at its
-usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to nothing, a search
-that lacks no arm). A memory of a context is named by its label and title; one without a label is a Context, one without
-a scope is of the project, one without a day is current. A result of a search has its id as well. The lengths that SQL
-counts with for a context are those of `pgmem.item_length`.
+Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the
+microsecond, parts of a score), what is in another field already (the title of a session is its objective), and what
+is at its usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to
+nothing, a search that lacks no arm). A memory of a context is named by its label and title; one without a label is a
+Context, one without a scope is of the project, one without a day is current. One that has no by is an agent's. A
+result of a search has its id as well. The lengths that SQL counts with for a context are those of
+`pgmem.item_length`.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def _doubts(memory: Mapping[str, Any]) -> dict[str, Any]:
         for name in ("trust_level", "confidence")
         if memory.get(name) is not None and memory[name] < _DOUBTFUL
     }
-    return shown | ({"freshness": "stale"} if memory.get("freshness") == "stale" else {})
+    said = {"by": "person"} if memory.get("by") == "person" else {}
+    return said | shown | ({"freshness": "stale"} if memory.get("freshness") == "stale" else {})
 
 
 def _day(time: str | None) -> str | None:
@@ -90,7 +92,7 @@ def _day(time: str | None) -> str | None:
 
 _USUAL: Mapping[str, str] = {"label": "Context", "scope": "project"}
 _ABOUT = frozenset(
-    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score".split()
+    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score by".split()
 )
 _BRIEF: Mapping[str, Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]] = {
     "retrieve_context": _context,

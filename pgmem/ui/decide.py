@@ -10,7 +10,7 @@ from uuid import UUID
 
 from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound, PgmemError
 from pgmem.escaping import counted
-from pgmem.models import Card, MemoryEntry, Review, ReviewDetail, SaveStatus
+from pgmem.models import Card, MemoryEntry, Review, ReviewDetail, SaveStatus, WaitingRule
 from pgmem.ui import words
 from pgmem.ui.memories import back_to, forgotten, reverted
 from pgmem.ui.visit import Page, Redirect, Visit, one_of
@@ -18,6 +18,7 @@ from pgmem.ui.visit import Page, Redirect, Visit, one_of
 Outcome = Literal["new", "supersede", "drop"]
 
 _CARDS = 12  # drafts of a page; each is one call
+_RULES = 50  # of a page
 _SAVES = 50  # open saves of a page; each is one call
 _BESIDE = (
     *("date", "owner", "confidence", "relevance_score", "last_validated_at"),
@@ -98,27 +99,32 @@ async def reviews(visit: Visit) -> Page:
 
 
 async def approvals(visit: Visit) -> Page:
-    """What waits for a person, with its exact text: global saves, patterns that have held; and the tokens of agents."""
-    tabs, found, given, skills = await asyncio.gather(
+    """What waits for a person, with its exact text: global saves, rules and patterns of agents; and their tokens."""
+    tabs, found, given, rules = await asyncio.gather(
         _tabs(visit),
         visit.memory.list_reviews(visit.project),
         visit.memory.list_approvals(),
-        visit.memory.list_skills(visit.project),
+        visit.memory.list_rules(visit.project, _RULES),
     )
     waiting = [item for item in found if item.candidate_id is None]
     details = await asyncio.gather(*(visit.memory.get_review(item.save_id) for item in waiting[:20]))
     shown = [{"detail": one, "texts": asked(one.arguments), "choices": _choices(one)} for one in details]
-    times = {skill.ids[0]: skill.held for skill in skills if not skill.approved}
-    patterns = await visit.memory.find_memories(list(times))
-    data = {**tabs, "approvals": details, "given": given, "patterns": patterns}
-    return Page("approvals.html", data, {"shown": shown, "times": times})
+    data = {**tabs, "approvals": details, "given": given, "rules": rules}
+    return Page("approvals.html", data, {"shown": shown, "ruled": [(rule, _ruled(rule)) for rule in rules]})
 
 
-async def take_over(visit: Visit) -> Redirect:
-    """Make an agent's pattern, in the version that the person was shown, a person's and so a skill."""
-    pattern, version = visit.identity("pattern"), visit.version()
-    await visit.memory.edit_memory(pattern, version, {}, visit.name, whole=True)
-    visit.flash("It is a skill now.", link=visit.view(pattern))
+def _ruled(rule: WaitingRule) -> list[tuple[str, str]]:
+    """All that a rule says beside its title, by name."""
+    return [(name, text) for name, text in asked(rule.properties) if text != rule.title]
+
+
+async def decide_rule(visit: Visit) -> Redirect:
+    """Make an agent's rule or pattern, in the version that the person was shown, the person's; or leave it a note."""
+    rule, version = visit.identity("rule"), visit.version()
+    yes = one_of("answer", visit.field("answer"), ("yes", "no")) == "yes"
+    done = await visit.memory.decide_rule(rule, version, yes, visit.name)
+    taken = "It is a skill now." if done.label == "Pattern" else "It is your word now: agents follow it."
+    visit.flash(taken if yes else "It stays a note, and is not asked again.", link=visit.view(rule))
     return visit.to("/decide/approvals")
 
 

@@ -1,5 +1,7 @@
 """The block of a file of instructions, such as CLAUDE.md or AGENTS.md, that pgmem keeps up to date.
 
+An agent follows such a file, so it holds only what persons said: their instructions and their decisions.
+
 All bytes outside of the two marks stay as they are. The opening mark holds the hash of what pgmem wrote, so that a
 change by hand is noticed: it becomes a proposal for review and is never overwritten before.
 """
@@ -143,10 +145,11 @@ def proposals(block: Block, written: Mapping[str, str]) -> list[Proposal]:
 
 
 class Kept(NamedTuple):
-    """What a run did: the proposals it made, and whether the file changes."""
+    """What a run did: its proposals, whether the file changes, and how many decisions of agents stay out of it."""
 
     proposals: list[Proposal]
     written: bool
+    of_agents: int = 0
 
 
 async def keep(
@@ -177,7 +180,9 @@ async def keep(
         project = await memory.project_of(folder)
         found = await memory.retrieve_context(project, "project", max_tokens=_MOST_TOKENS)
         standing = [asdict(item) for item in found.standing]
-        decisions = [asdict(item) for item in found.items if item.label == "Decision"]
+        decided = [item for item in found.items if item.label == "Decision"]
+        decisions = [asdict(item) for item in decided if item.by == "person"]
+        of_agents = len(decided) - len(decisions)
         items = {str(item["id"]): item for item in (*standing, *decisions)}
         made: list[Proposal] = []
         if block is not None and block.changed:
@@ -186,7 +191,7 @@ async def keep(
     except InvalidArgument as error:
         raise InvalidArgument(f"{file}: {error}") from None
     if dry_run:
-        return Kept(made, after != before)
+        return Kept(made, after != before, of_agents)
     for proposal in made:
         await _propose(memory, project, proposal, items)
     if after != before:
@@ -197,7 +202,7 @@ async def keep(
             plain_files.replace(file, after, mode=None, like=file.lstat() if file.exists() else None)
         except OSError as error:
             raise InvalidArgument(f"{file} cannot be written: {error.strerror or error}.") from None
-    return Kept(made, after != before)
+    return Kept(made, after != before, of_agents)
 
 
 async def _propose(

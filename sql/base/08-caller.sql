@@ -9,6 +9,9 @@
 -- changes the first two (require_own). Every writing verb begins with require_writer, every verb for people with
 -- require_reviewer or require_keeper.
 --
+-- A text becomes an order only from a person (is_of_a_person), and every answer that brings a memory says who said it
+-- (said_by). The word of a person is what was last written at the command line or on the page, out of nothing else.
+--
 -- Locks: check_token, through require_approval, locks the row of the token.
 
 
@@ -192,6 +195,37 @@ end;
 $$;
 comment on function pgmem.outranked is
   'Whether the trust of a memory exceeds that of a caller, so that what the caller does to it becomes a review.';
+
+
+-- Who said it follows from the way in that wrote the present state, which only pgmem stamps:
+--   cli, ui  a person: at a terminal, or signed in on the page. What a person takes over or edits is theirs from then on.
+--   mcp      an agent.
+--   sdk      a program. So is LangGraph, an OpenAI session and the memory tool of Anthropic.
+--   sql      a session that names no way in: a program, or an agent with a login, as often as a person at psql. A login
+--            bound to a tenant is always sql. A person there names that: set pgmem.source = 'cli'.
+--   sync     what came out of a folder: a vault, notes that were imported. An agent, a plugin or a repository that was
+--            cloned writes there as well as a person, and nobody has seen it since. States that pgmem sync brings keep
+--            the way in of the store that wrote them, as far as arrival believes it.
+--   (hooks)  capture turns, whose trust is trust_turn at most: what a transcript says that a person said, it says.
+-- The trust of the state is that of its way in, unless it was merged out of something less trusted, such as an agent's
+-- text: that is nobody's word. A review decides that a save is made, in the name of who asked; it makes no order of it.
+-- No coalesce, so that the condition reaches the indexes of what persons wrote.
+create or replace function pgmem.is_of_a_person(p_source text, p_trust_level float8) returns boolean
+language sql stable parallel safe
+begin atomic
+  select p_source in ('cli', 'ui') and p_trust_level >= pgmem.setting_float('trust_' || p_source);
+end;
+comment on function pgmem.is_of_a_person is
+  'Whether the state of a memory was written by a person, at the command line or on the page, and out of nothing else.';
+
+
+create or replace function pgmem.said_by(p_source text, p_trust_level float8) returns text
+language sql stable parallel safe
+begin atomic
+  select case when pgmem.is_of_a_person(p_source, p_trust_level) then 'person' else 'agent' end;
+end;
+comment on function pgmem.said_by is
+  'Who said what a memory says: person; or agent, which is a program or a file too.';
 
 
 -- An older snapshot than a lock would store one fact twice.

@@ -76,7 +76,8 @@ create or replace view pgmem.memory_state as
 select s.id, s.label, s.key, s.title, s.status, s.props as properties, s.project, s.scope, s.focus,
        s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence, s.label, s.instructs, s.updated_at) as confidence, s.trust_level,
        s.source, s.version, s.created_at, s.updated_at, s.ingested_at, s.agent_id, s.session_id,
-       case when s.status = 'archived' then s.ingested_at end as archived_at
+       case when s.status = 'archived' then s.ingested_at end as archived_at,
+       pgmem.said_by(s.source, s.trust_level) as by
 from pgmem.recorded_state s;
 comment on view pgmem.memory_state is
   'Internal: the states of visible nodes as get_node and find_memory return them; a node has one of each version.';

@@ -32,7 +32,7 @@ begin
                    'using (tenant = any ((select pgmem.visible_tenants())::text[]))', v_table);
   end loop;
 
-  foreach v_table in array '{card_subject, card_evidence, card_revision, item_vector, source_check}'::text[] loop
+  foreach v_table in array '{card_subject, card_evidence, card_revision, item_vector, source_check, declined_rule}'::text[] loop
     execute format('drop policy if exists of_visible_card on pgmem.%I', v_table);
     execute format('create policy of_visible_card on pgmem.%I for select '
                    'using (exists (select from pgmem.node n where n.seq = node_seq))', v_table);

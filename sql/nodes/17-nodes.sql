@@ -191,6 +191,83 @@ comment on function pgmem.confirm_node is
   'Record that a memory still holds: its time alone changes, from which freshness, hygiene and decay count.';
 
 
+-- Shown and decided is the text by which a memory is found: all that it says.
+create or replace function pgmem.rule_hash(p_label text, p_title text, p_props jsonb) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select encode(sha256(convert_to(s.searched_text, 'UTF8')), 'hex') from pgmem.searched_text(p_label, p_title, p_props) s;
+$$;
+comment on function pgmem.rule_hash is 'The text of a rule as declined_rule knows it.';
+
+
+-- Not a session, which says what was done in it. Whether the memory is live is asked by the caller.
+create or replace function pgmem.waits_as_rule(p_node pgmem.node) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return p_node.instructs and p_node.scope is not null and p_node.label <> 'Session'
+    and not pgmem.is_of_a_person(p_node.source, p_node.trust_level)
+    and not exists (select from pgmem.declined_rule d where d.node_seq = p_node.seq
+                    and d.text_hash = pgmem.rule_hash(p_node.label, p_node.title, p_node.props));
+end;
+$$;
+comment on function pgmem.waits_as_rule is
+  'Whether a memory says how to go on in every session, was not said by a person, and waits for one to decide.';
+
+
+-- Each part by the index node_instructs: a project with no rule reads nothing of those of the others.
+create or replace function pgmem.rules_that_wait(
+  p_caller pgmem.caller,
+  p_project_seq bigint,
+  p_limit integer
+) returns setof pgmem.node
+language sql stable rows 10 set search_path = pgmem, pg_temp as $$
+  select w.* from (
+    select distinct t.tenant from unnest(array[(p_caller).tenant, pgmem.tenant_of((p_caller).org_id)]) as t(tenant)
+    where t.tenant = any ((p_caller).tenants)) t
+  cross join lateral (
+    (select n.* from pgmem.node n
+     where n.tenant = t.tenant and n.instructs and n.project_seq = p_project_seq
+       and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
+       and pgmem.waits_as_rule(row(n.*)::pgmem.node)
+     order by n.seq desc limit p_limit)
+    union all
+    (select n.* from pgmem.node n
+     where n.tenant = t.tenant and n.instructs and p_project_seq is not null and n.project_seq is null
+       and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
+       and pgmem.waits_as_rule(row(n.*)::pgmem.node)
+     order by n.seq desc limit p_limit)
+    union all
+    (select n.* from pgmem.node n
+     where n.tenant = t.tenant and n.instructs and p_project_seq is null
+       and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
+       and pgmem.waits_as_rule(row(n.*)::pgmem.node)
+     order by n.project_seq desc, n.seq desc limit p_limit)) w
+  limit p_limit;
+$$;
+comment on function pgmem.rules_that_wait is
+  'The rules of agents that a caller''s person may decide, of a project and of all projects; p_project_seq null: all.';
+
+
+create or replace function pgmem.taken_over(
+  p_node pgmem.node,
+  p_source text,
+  p_trust_level float8,
+  p_by text
+) returns pgmem.node
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  p_node.source := p_source;
+  p_node.trust_level := p_trust_level;
+  p_node.agent_id := p_by;
+  p_node.session_id := null;
+  p_node := pgmem.update_node(p_node);
+  perform pgmem.store_embedding(p_node);
+  return p_node;
+end;
+$$;
+comment on function pgmem.taken_over is
+  'Write a memory that is locked as the word of a person, who has seen all of it: a new version with the same text.';
+
+
 create or replace function pgmem.validated_at(
   p_since timestamptz,
   p_created_at timestamptz,

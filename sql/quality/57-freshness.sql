@@ -155,6 +155,7 @@ select pgmem.declare_answer('surface_match', $$
 A memory that holds the words of the query.
 
 id uuid, label text, name text, content text, scope text?, freshness text, bm25_score float8, project_id text?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('surface', $$
@@ -209,7 +210,7 @@ begin
             nullif(pgmem.search_text(n.label, '', n.props - l.title_field), ''), n.title), '\s+', ' ', 'g')), 120),
         'scope', n.scope, 'freshness', pgmem.freshness(
           pgmem.aged_since(n.label, n.instructs, n.updated_at), v_ages), 'bm25_score', round(c.score::numeric, 4),
-        'project_id', n.project) as match
+        'project_id', n.project, 'by', pgmem.said_by(n.source, n.trust_level)) as match
     from pgmem.text_candidates(v_words, v_filter, 50) c
     join pgmem.live_node n on n.seq = c.seq
     join pgmem.label l on l.name = n.label

@@ -88,6 +88,7 @@ A memory in a list; the excerpt is the beginning of its text. A card has a branc
 id uuid, label text, title text, excerpt text?, status text, project text?, scope text?, focus text?, source text
 trust_level float8, agent_id text?, session_id text?, branch text?, version integer, created_at timestamptz
 updated_at timestamptz
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.text_under(p_label text, p_title text, p_props jsonb) returns text
@@ -134,7 +135,7 @@ begin
     return query
     select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.text_under(s.label, s.title, s.props)), s.status::text,
            s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
-           pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at
+           pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at, pgmem.said_by(s.source, s.trust_level)
     from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
           where (v_project is null or m.project_seq = v_project) and (p_labels is null or m.label = any (p_labels))
             and (v_after is null or m.seq < v_after) and (p_status is null or m.status = p_status)
@@ -150,7 +151,7 @@ begin
   return query
   select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)), n.status::text,
          n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id,
-         pgmem.branch_of(n.label, n.props), n.version, n.created_at, n.updated_at
+         pgmem.branch_of(n.label, n.props), n.version, n.created_at, n.updated_at, pgmem.said_by(n.source, n.trust_level)
   from pgmem.node n
   where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
     and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
@@ -545,6 +546,7 @@ select pgmem.declare_answer('waiting', $$
 Counts of what waits for a person.
 
 reviews bigint, approvals bigint, insights bigint, drafts bigint, conflicts bigint, failed_saves bigint
+rules bigint = 0: Rules of agents that wait for a yes.
 $$);
 
 create or replace function pgmem.count_waiting(
@@ -569,13 +571,14 @@ begin
   where n.label in ('Insight', 'Card') and (v_project is null or n.project_seq = v_project or n.label = 'Insight');
   select count(*) into v_answer.conflicts
   from pgmem.open_conflict c where v_project is null or v_project in (c.project_seq, c.with_project_seq);
+  v_answer.rules := (select count(*) from pgmem.rules_that_wait(pgmem.caller(), v_project, 1000));
   return v_answer;
 end;
 $$;
 comment on function pgmem.count_waiting is $$
 Count what waits for a person.
 
-These are reviews, approvals, insights, draft cards, conflicts and failed saves. An approval is a save that a person
+These are reviews, approvals, insights, draft cards, conflicts, failed saves and rules of agents (up to 1000). An approval is a save that a person
 makes or drops and that resembles nothing: what holds globally in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.

@@ -1,6 +1,6 @@
 -- What a prompt is given
 --
--- A prompt that gives work gets the decisions and instructions nearest to it, whether they answer it or not: who is
+-- A prompt that gives work gets the decisions, and what persons want done always, that are nearest to it, whether they answer it or not: who is
 -- about to page a list by offsets asks nothing, and is to know what was decided. Each sentence of the prompt is compared
 -- by itself, so that what is said around the task does not hide it:
 --
@@ -176,7 +176,8 @@ begin
       cross join unnest(v_caller.tenants) as t(tenant)
       cross join lateral (
         select n.seq from pgmem.node n
-        where n.place = p.place and n.tenant = t.tenant and n.instructs and pgmem.fits(n, v_all)
+        where n.place = p.place and n.tenant = t.tenant and n.instructs
+          and pgmem.is_of_a_person(n.source, n.trust_level) and pgmem.fits(n, v_all)
         order by n.created_at desc limit 20) i
     )
     select jsonb_agg(jsonb_build_object('seq', c.seq, 'about', v_said.content, 'words', s.words,
@@ -186,7 +187,9 @@ begin
       select c.seq, v.score as cosine, shared.words, max(v.score) over () < 0.12 and max(shared.words) over () = 0 as far
       from candidate c
       cross join lateral (
-        select n.tsv from pgmem.node n where n.seq = c.seq and (n.label = 'Decision' or n.instructs) offset 0) n
+        select n.tsv from pgmem.node n
+        where n.seq = c.seq and (n.label = 'Decision' or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
+        offset 0) n
       cross join lateral (
         select count(distinct (pgmem.inflections(w.lexeme))[1]) as words
         from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query) where n.tsv @@ w.query) shared
@@ -199,7 +202,7 @@ begin
   end loop;
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
            'reason', left(coalesce(n.props ->> 'rationale', n.props ->> 'content'), 200),
-           'standing', n.instructs, 'created_at', n.created_at, 'about', m.about, 'words', m.words)
+           'standing', n.instructs and n.by = 'person', 'by', n.by, 'created_at', n.created_at, 'about', m.about, 'words', m.words)
          order by m.score desc, m.seq desc), '[]')
   into matches
   from (select * from (
@@ -207,13 +210,14 @@ begin
           from jsonb_to_recordset(v_near) as f(seq bigint, about text, words float8, score float8)
           order by f.seq, f.score desc) f
         where f.best >= 6.25 order by f.score desc, f.seq desc limit p_limit) m
-  join pgmem.live_node n on n.seq = m.seq;
+  cross join lateral (
+    select n.*, pgmem.said_by(n.source, n.trust_level) as by from pgmem.live_node n where n.seq = m.seq offset 0) n;
 end;
 $$;
 comment on function pgmem.memory_for_prompt is $$
 The decisions and standing instructions nearest to the work that a prompt gives, best first; none for mere talk.
 
-Each match holds id, label, title, standing and created_at, the beginning of its reason, the sentence that it is nearest to
+Each match holds id, label, title, standing (only of a person), by (person or agent) and created_at, the beginning of its reason, the sentence that it is nearest to
 (about) and what the words of that sentence count (words).
 
 prompt: What a person wrote to an agent; its first 4000 characters count.

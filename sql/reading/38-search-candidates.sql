@@ -315,6 +315,7 @@ select pgmem.declare_answer('ranked_node', $$
 A node that a search found, with its scores.
 
 id uuid, label text, key text, title text, summary text, score float8, trust float8, confidence float8
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 -- In plpgsql, which keeps the plan. Reads node itself, by tenants that are looked up once.
@@ -328,7 +329,7 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return query
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(t.searched_text), found.score, n.trust_level::float8,
-         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at)
+         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at), pgmem.said_by(n.source, n.trust_level)
   from unnest(p_seqs, p_scores) as found(seq, score)
   cross join lateral (select * from pgmem.node n where n.seq = found.seq and n.tenant = any (p_tenants) offset 0) n
   cross join lateral pgmem.searched_text(n.label, n.title, n.props) t

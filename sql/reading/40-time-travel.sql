@@ -205,10 +205,21 @@ language sql stable parallel safe as $$
     'status', (p_state).status,
     'version', (p_state).version,
     'valid_from', (p_state).valid_from,
-    'valid_to', (p_state).valid_to);
+    'valid_to', (p_state).valid_to,
+    'by', pgmem.said_by((p_state).source, (p_state).trust_level));
 $$;
 comment on function pgmem.state_item is
   'A recorded state as an item of a context: as context_item, with status, version and validity.';
+
+
+-- Half of a place is kept for what persons said, so that nothing that agents save, however much, takes it out of a context;
+-- what is not taken so goes to the newest of the others.
+create or replace function pgmem.places_of_persons(p_limit integer) returns integer
+language sql immutable parallel safe
+begin atomic
+  select (p_limit + 1) / 2;
+end;
+comment on function pgmem.places_of_persons is 'How many of the places of a context are kept for what persons said.';
 
 
 create or replace function pgmem.context_items_at(
@@ -225,17 +236,25 @@ create or replace function pgmem.context_items_at(
 language sql stable set search_path = pgmem, pg_temp as $$
   select p.number, read.state
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
-  -- The places are sorted without the texts, which are read for what is shown.
+  -- The places are sorted without the texts, which are read for what is shown; half of each is kept for persons.
   cross join lateral (
-    select s.seq, s.version, s.created_at from pgmem.states_at(p_as_of, p_known_at) s
-    where s.place = p.place and s.scope is not null and not pgmem.named_only(s.label)
-      and (p_topic is null or s.tsv @@ p_topic)
-      and (p_labels is null or s.label = any (p_labels))
-    order by s.created_at desc, s.seq desc limit p.most + 1) found
+    select r.*, r.rank <= p.most as kept
+    from (
+      select m.seq, m.version, m.created_at, row_number() over (
+               order by m.of_person and m.nth <= pgmem.places_of_persons(p.most) desc, m.created_at desc, m.seq desc) as rank
+      from (
+        select s.*, row_number() over (partition by s.of_person order by s.created_at desc, s.seq desc) as nth
+        from (
+          select s.seq, s.version, s.created_at, pgmem.is_of_a_person(s.source, s.trust_level) as of_person
+          from pgmem.states_at(p_as_of, p_known_at) s
+          where s.place = p.place and s.scope is not null and not pgmem.named_only(s.label)
+            and (p_topic is null or s.tsv @@ p_topic)
+            and (p_labels is null or s.label = any (p_labels))) s) m) r
+    where r.rank <= p.most + 1) found
   cross join lateral (
     select row(s.*)::pgmem.recorded_state as state from pgmem.recorded_state s
     where s.seq = found.seq and s.version = found.version offset 0) read
-  order by p.number, found.created_at desc, found.seq desc;
+  order by p.number, found.kept desc, found.created_at desc, found.seq desc;
 $$;
 comment on function pgmem.context_items_at is
   'As context_items and context_items_on_topic, for what was true at a time, or known at one, or both.';
@@ -257,7 +276,8 @@ begin
       'id', s.id, 'label', s.label, 'key', s.key, 'title', s.title,
       'passage', pgmem.excerpt(pgmem.search_text(s.label, s.title, s.props)),
       'project', s.project, 'scope', s.scope, 'score', s.rank, 'fulltext', s.rank, 'trust', s.trust_level,
-      'confidence', pgmem.confidence(s.initial_confidence, s.label, s.instructs, s.updated_at), 'created_at', s.created_at)
+      'confidence', pgmem.confidence(s.initial_confidence, s.label, s.instructs, s.updated_at), 'created_at', s.created_at,
+      'by', pgmem.said_by(s.source, s.trust_level))
       order by s.rank desc, s.seq desc), '[]')
     from (
       select s.*, ts_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s
@@ -292,6 +312,7 @@ class Node like keyed_memory
 status text, properties object, project text?, scope text?, focus text?, valid_from timestamptz?
 valid_to timestamptz?, confidence float8, trust_level float8, source text, version integer, created_at timestamptz
 updated_at timestamptz, ingested_at timestamptz, agent_id text?, session_id text?, archived_at timestamptz?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.get_node(

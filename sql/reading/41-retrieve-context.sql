@@ -2,7 +2,7 @@
 --
 -- What an agent loads before it works: the newest live memories of the focus, of the project, and those that hold
 -- globally, and apart from them the standing instructions of these places, however old. Each place has a limit of its
--- own (a setting), and a place that holds more is named in truncated_scopes. Under a limit of tokens the places share
+-- own (a setting), half of it kept for what persons said, and a place that holds more is named in truncated_scopes. Under a limit of tokens the places share
 -- it, and in a place the kinds, so that none of them is empty while another is full.
 --
 -- The cost must not grow with the store. Without a topic each place is read through the index by (tenant, place,
@@ -33,10 +33,11 @@ begin atomic
     'trust_level', (p_node).trust_level,
     'confidence', pgmem.decayed((p_node).initial_confidence, pgmem.aged_since((p_node).label, (p_node).instructs, (p_node).updated_at),
                                 (p_ages).at, (p_ages).decay_rate, (p_ages).decay_max_age_days),
-    'freshness', pgmem.freshness(pgmem.aged_since((p_node).label, (p_node).instructs, (p_node).updated_at), p_ages));
+    'freshness', pgmem.freshness(pgmem.aged_since((p_node).label, (p_node).instructs, (p_node).updated_at), p_ages),
+    'by', pgmem.said_by((p_node).source, (p_node).trust_level));
 end;
 comment on function pgmem.context_item is
-  'A memory as an item of a context: its own properties, place, trust, present confidence and freshness.';
+  'A memory as an item of a context: its own properties, place, trust, present confidence and freshness, and who said it.';
 
 
 create or replace function pgmem.marked_outdated(p_items jsonb, p_tenants text[], p_seqs bigint[]) returns jsonb
@@ -69,31 +70,53 @@ create or replace function pgmem.context_items(
 )
 language sql stable
 begin atomic
-  select p.number, row_number() over (partition by p.number order by found.created_at desc, found.seq desc),
+  select p.number, row_number() over (partition by p.number order by found.kept desc, found.created_at desc, found.seq desc),
          found.seq, found.item
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
   cross join lateral (
-    -- One ordered index scan for each visible tenant: a condition on all of them at once would read and sort every row.
-    select newest.seq, newest.created_at, newest.item from unnest(p_tenants) as t(tenant)
-    cross join lateral (
-      select n.seq, n.created_at, pgmem.context_item(n, p_ages) as item from pgmem.node n
-      where n.place = p.place and n.tenant = t.tenant and n.scope is not null
-        and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label)
-        and (n.valid_to is null or n.valid_to >= pgmem.now())
-        and (n.valid_from is null or n.valid_from <= pgmem.now())
-        and (n.turns_at is null or n.turns_at > pgmem.now())
-        and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
-      order by n.created_at desc, n.seq desc limit p.most + 1) newest
-    union all
-    select n.seq, n.created_at, pgmem.context_item(n, p_ages) from pgmem.turned_nodes(p_tenants) n
-    where p_turned and n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
-      and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
-    order by created_at desc, seq desc limit p.most + 1) found
-  order by p.number, found.created_at desc, found.seq desc;
+    select r.seq, r.created_at, r.item, r.rank <= p.most as kept
+    from (
+      select c.*, row_number() over (order by c.reserved desc, c.created_at desc, c.seq desc) as rank
+      from (
+        select distinct on (b.seq) b.* from (
+          -- One ordered index scan for each visible tenant: a condition on all of them at once would read and sort every
+          -- row.
+          (select newest.* from unnest(p_tenants) as t(tenant)
+           cross join lateral (
+             select n.seq, n.created_at, pgmem.context_item(n, p_ages) as item, false as reserved from pgmem.node n
+             where n.place = p.place and n.tenant = t.tenant and n.scope is not null
+               and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label)
+               and (n.valid_to is null or n.valid_to >= pgmem.now())
+               and (n.valid_from is null or n.valid_from <= pgmem.now())
+               and (n.turns_at is null or n.turns_at > pgmem.now())
+               and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
+             order by n.created_at desc, n.seq desc limit p.most + 1) newest
+           union all
+           select n.seq, n.created_at, pgmem.context_item(n, p_ages), false from pgmem.turned_nodes(p_tenants) n
+           where p_turned and n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
+             and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
+           order by created_at desc, seq desc limit p.most + 1)
+          union all
+          (select said.* from unnest(p_tenants) as t(tenant)
+           cross join lateral (
+             select n.seq, n.created_at, pgmem.context_item(n, p_ages) as item, true as reserved from pgmem.node n
+             where n.place = p.place and n.tenant = t.tenant and n.scope is not null
+               and pgmem.is_of_a_person(n.source, n.trust_level)
+               and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label)
+               and (n.valid_to is null or n.valid_to >= pgmem.now())
+               and (n.valid_from is null or n.valid_from <= pgmem.now())
+               and (n.turns_at is null or n.turns_at > pgmem.now())
+               and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
+             order by n.created_at desc, n.seq desc limit pgmem.places_of_persons(p.most)) said
+           order by created_at desc, seq desc limit pgmem.places_of_persons(p.most))) b
+        order by b.seq, b.reserved desc) c) r
+    where r.rank <= p.most + 1) found
+  order by p.number, found.kept desc, found.created_at desc, found.seq desc;
 end;
 comment on function pgmem.context_items is
-  'The newest live memories of some places but those in p_without, place by place, numbered in each from 1; at most one '
-  'beyond each limit. p_turned: also those of which another state has become the present one.';
+  'The newest live memories of some places but those in p_without, with those that persons said in half of each, place by '
+  'place, numbered in each from 1; at most one beyond each limit. p_turned: also those of which another state has become '
+  'the present one.';
 
 
 create or replace function pgmem.context_items_on_topic(
@@ -111,24 +134,31 @@ create or replace function pgmem.context_items_on_topic(
   item jsonb
 )
 language sql stable set search_path = pgmem, pg_temp as $$
-  select p.number, row_number() over (partition by p.number order by found.created_at desc, found.seq desc),
-         found.seq, found.item
+  select p.number, row_number() over (partition by p.number order by found.kept desc, found.created_at desc, found.seq desc),
+         found.seq, (select pgmem.context_item(row(n.*)::pgmem.node, p_ages) from pgmem.live_node n where n.seq = found.seq)
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
   cross join lateral (
-    select n.seq, n.created_at, pgmem.context_item(row(n.*)::pgmem.node, p_ages) as item
-    from pgmem.live_node n
-    where n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
-      and n.tsv @@ (p_topic && pgmem.lexeme_query('@p' || case p.place when 'global' then 0 else p_project_seq end))
-      and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without)
-    order by n.created_at desc, n.seq desc limit p.most + 1) found
-  order by p.number, found.created_at desc, found.seq desc;
+    select r.seq, r.created_at, r.rank <= p.most as kept
+    from (
+      select m.seq, m.created_at, row_number() over (
+               order by m.of_person and m.nth <= pgmem.places_of_persons(p.most) desc, m.created_at desc, m.seq desc) as rank
+      from (
+        select n.seq, n.created_at, n.of_person,
+               row_number() over (partition by n.of_person order by n.created_at desc, n.seq desc) as nth
+        from (
+          select n.seq, n.created_at, pgmem.is_of_a_person(n.source, n.trust_level) as of_person from pgmem.live_node n
+          where n.place = p.place and n.scope is not null and not pgmem.named_only(n.label)
+            and n.tsv @@ (p_topic && pgmem.lexeme_query('@p' || case p.place when 'global' then 0 else p_project_seq end))
+            and (p_labels is null or n.label = any (p_labels)) and n.seq <> all (p_without) offset 0) n) m) r
+    where r.rank <= p.most + 1) found
+  order by p.number, found.kept desc, found.created_at desc, found.seq desc;
 $$;
 comment on function pgmem.context_items_on_topic is
-  'The newest live memories of some places that match a topic, numbered as by context_items.';
+  'The newest live memories of some places that match a topic, chosen and numbered as by context_items.';
 
 
--- Found by the index of what instructs, which holds nothing else. The word of a person comes before that of an agent:
--- an instruction that an agent was made to save must not come before those that bind it.
+-- Only what a person said binds every session: an agent that was made to save an instruction has saved a note. Found by
+-- the index of what persons say how to go on (node_orders), which holds nothing else, however much agents save.
 create or replace function pgmem.standing_instructions(
   p_tenants text[],
   p_places text[],
@@ -150,16 +180,17 @@ begin atomic
     cross join unnest(p_tenants) as t(tenant)
     cross join lateral (
       select * from pgmem.node n where n.place = p.place and n.tenant = t.tenant and n.instructs
-        and (n.turns_at is null or n.turns_at > pgmem.now())
+        and pgmem.is_of_a_person(n.source, n.trust_level) and (n.turns_at is null or n.turns_at > pgmem.now())
       union all
-      select * from pgmem.turned_nodes(array[t.tenant]) n where p_turned and n.place = p.place and n.instructs) n
+      select * from pgmem.turned_nodes(array[t.tenant]) n where p_turned and n.place = p.place and n.instructs
+        and pgmem.is_of_a_person(n.source, n.trust_level)) n
     where n.scope is not null and pgmem.is_live_status(n.status)
       and (n.valid_to is null or n.valid_to >= pgmem.now()) and (n.valid_from is null or n.valid_from <= pgmem.now())
       and (p_labels is null or n.label = any (p_labels)) and (p_topic is null or n.tsv @@ p_topic)
-    order by n.trust_level desc, p.number, n.created_at desc, n.seq desc limit p_most) found;
+    order by p.number, n.created_at desc, n.seq desc limit p_most) found;
 end;
 comment on function pgmem.standing_instructions is
-  'What is to be done always, as items of a context: the most trusted first, of the nearest place, newest; one row.';
+  'What persons want done always, as items of a context: of the nearest place first, the newest first; one row.';
 
 
 create or replace function pgmem.read_context(
@@ -254,7 +285,8 @@ begin atomic
   select case when p_brief
     then length((p_item - '{id,key,focus,created_at,updated_at,trust_level,confidence,freshness,relevance_score}'::text[]
         - case when p_item ->> 'label' = 'Context' then 'label' else '' end
-        - case when p_item ->> 'scope' = 'project' then 'scope' else '' end)::text)
+        - case when p_item ->> 'scope' = 'project' then 'scope' else '' end
+        - case when p_item ->> 'by' = 'agent' then 'by' else '' end)::text)
       + case when p_item ->> 'freshness' = 'current' then 4 else 30 end
     else length(p_item::text) end;
 end;
@@ -337,14 +369,15 @@ decisions_made text[]?, open_items text[]?, next_actions text[]?, trigger text?,
 exclusions text[]?, last_validated_at timestamptz?, topic text?, content text?, relevance_score float8?
 entity_name text?, fact text?
 outdated_by uuid?: The later statement that holds in its place.
+by person|agent?: Who said it; agent: also a program or a file.
 properties rest = {}: Its other properties.
 $$);
 
 select pgmem.declare_answer('context_bundle', $$
 The context of a scope: memories of the focus area, the project and the global scope, each newest first.
 
-`standing` are the instructions of these places: offered whatever their age, the most trusted first, and not among the
-items again.
+`standing` are the instructions that persons gave for these places: offered whatever their age, the nearest first, and not
+among the items again.
 
 standing context_item[] = {}, items context_item[] = {}, retrieval_status succeeded|empty|timed_out|failed|conflicted
 scope_state resolved|uncertain|unresolved?, conflicts_found boolean, hygiene_due boolean, truncated_scopes text[] = {}
@@ -455,9 +488,10 @@ comment on function pgmem.retrieve_context is $$
 Load standing instructions and the newest live memories of focus, project and all projects.
 
 `items` are the newest of the focus, then of the project, then of all projects. `standing` holds the instructions apart
-from them: an instruction is a text that says how to go on from now on (always, never, when I ask), or whose title is
-Instruction; it is offered whatever its age, at most `instruction_limit` of them, the most trusted first; with a topic,
-those that hold a word of it.
+from them: an instruction is a text of a person that says how to go on from now on (always, never, when I ask), or whose
+title is Instruction; it is offered whatever its age, at most `instruction_limit` of them, the nearest first; with a topic,
+those that hold a word of it. An agent's is an ordinary note until a person says yes to it (list_rules, decide_rule).
+`by` says of each item who said it. Half of the places of a scope are kept for what persons said.
 
 With `as_of` the answer holds what was true at that time, also what was superseded since; with `known_at` what was
 recorded at that time.

@@ -595,6 +595,7 @@ passage text?, matched text[] = {}, project text?, scope text?, score float8, re
 fulltext float8?, graph float8?, trust float8?, confidence float8?, explanation {any}?, created_at timestamptz?
 outdated_by uuid?: The later statement that holds in its place; null: none.
 sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('search_answer_row', $$
@@ -712,16 +713,19 @@ begin
         array(select v_words.lexemes[p] from unnest(r.places) p), n.project, n.scope, r.score, r.relevance, r.vector,
         r.fulltext, r.graph, r.trust, r.confidence, r.parts, n.created_at,
         (select o.id from pgmem.node o where o.seq = r.outdated_by),
-        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end)
+        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end), n.by
         )::pgmem.search_result) order by r.score desc, r.seq desc) as items,
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
     from ranked r
     cross join lateral (
-      select n.id, n.label, n.key, n.title, n.props, n.project, n.scope, n.tsv, n.created_at from pgmem.node n
+      select n.id, n.label, n.key, n.title, n.props, n.project, n.scope, n.tsv, n.created_at,
+             pgmem.said_by(n.source, n.trust_level) as by
+      from pgmem.node n
       where n.seq = r.seq and (n.turns_at is null or n.turns_at > pgmem.now())
       union all
-      select p.id, p.label, p.key, p.title, p.props, p.project, p.scope, p.tsv, p.created_at
+      select p.id, p.label, p.key, p.title, p.props, p.project, p.scope, p.tsv, p.created_at,
+             pgmem.said_by(p.source, p.trust_level)
       from pgmem.node n cross join lateral pgmem.present(n) p
       where n.seq = r.seq and n.turns_at <= pgmem.now() offset 0) n
     -- Made once for each memory: passage names it three times.
@@ -860,6 +864,7 @@ A memory that a search found, with how the whole search answers.
 id uuid, label text, key text, title text, summary text, project text, scope text, score float8, relevance float8
 passage text, matched text[], vector float8, fulltext float8, graph float8, trust float8, confidence float8
 explanation json, created_at timestamptz, answered text, mode text, degraded boolean, reason text, outdated_by uuid, sources text
+by text
 $$);
 
 create or replace function pgmem.search_memory(
@@ -890,7 +895,7 @@ begin
   return query
   select r.id, r.label, r.key, r.title, pgmem.excerpt(r.passage), r.project, r.scope, r.score, r.relevance, r.passage,
          r.matched, r.vector, r.fulltext, r.graph, r.trust, r.confidence, r.explanation, r.created_at,
-         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources
+         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources, r.by
   from pgmem.search_answer(
       p_query, p_limit, p_project_id, p_scope, p_labels, p_as_of, p_known_at, p_fusion, p_explain, p_focus, p_tags,
       p_without, p_weights, p_min_relevance, p_max_tokens, p_agent_id, p_session_id, p_answers_only, p_embedding,

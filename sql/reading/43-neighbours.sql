@@ -15,6 +15,7 @@ A memory within some hops, with the relations on the path to it.
 
 like keyed_memory
 status text, depth integer, path [text]
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('neighbours', $$
@@ -62,7 +63,8 @@ begin
           order by n.seq, edge.path || to_jsonb(edge.hop)) nearest;
     exit when v_front is null;
     return query
-    select n.id, n.label, n.key::text, n.title::text, n.status::text, v_depth, reached.path
+    select n.id, n.label, n.key::text, n.title::text, n.status::text, v_depth, reached.path,
+           pgmem.said_by(n.source, n.trust_level)
     from unnest(v_front, v_paths) as reached(seq, path) join pgmem.node n on n.seq = reached.seq
     where n.status not in ('archived', 'merged') order by n.seq limit p_limit - v_found;
     v_found := v_found + v_shown;

@@ -23,6 +23,7 @@ A restated state holds nowhere any more: a later one took its whole period.
 
 version integer, title text, status text, properties object, valid_from timestamptz?, valid_to timestamptz?
 ingested_at timestamptz, replaced_at timestamptz?, source text, trust_level float8, restated boolean, agent_id text?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('history', $$
@@ -45,7 +46,7 @@ begin
          case when r.region is null or isempty(r.region) then coalesce(s.valid_from, s.begins_at) else lower(r.region) end,
          case when r.region is null or isempty(r.region) then s.valid_to else upper(r.region) end,
          s.ingested_at, nullif(s.replaced_at, 'infinity'), s.source, s.trust_level, r.region is null or isempty(r.region),
-         s.agent_id
+         s.agent_id, pgmem.said_by(s.source, s.trust_level)
   from pgmem.recorded_state s left join pgmem.state_regions(v_node.seq) r on r.version = s.version
   where s.seq = v_node.seq order by s.version;
 end;

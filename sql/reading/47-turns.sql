@@ -187,7 +187,8 @@ create or replace function pgmem.project_opening(
   p_client text default null,
   p_session_id text default null,
   out conflicts jsonb,
-  out conversation jsonb
+  out conversation jsonb,
+  out waiting_rules integer
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off as $$
@@ -200,6 +201,8 @@ begin
   select coalesce(jsonb_agg(jsonb_build_array(c.title, c.with_title) order by c.created_at desc), '[]') into conflicts
   from (select * from pgmem.open_conflict o where v_scope.project_seq in (o.project_seq, o.with_project_seq)
         order by o.created_at desc limit 3) c;
+  -- Counted as far as the number matters.
+  waiting_rules := (select count(*) from pgmem.rules_that_wait(v_caller, v_scope.project_seq, 100));
   select n.session_id into v_last from pgmem.node n
   where n.project_seq = v_scope.project_seq and n.status = 'captured' and n.tenant = any (v_caller.tenants)
     and n.session_id is distinct from v_now
@@ -226,7 +229,7 @@ begin
       '|follow.?ups?|later|open (question|point|item)s?|pending|unresolved|have not|haven''t)\M') and length(s.text) > 15
   )
   select jsonb_build_object(
-    'session_id', v_last, 'at', max(t.at),
+    'session_id', v_last, 'at', max(t.at), 'by', 'agent',
     'asked', coalesce((select jsonb_agg(left(a.content, 300) order by a.place) from asked a
                        where a.place = 1 or a.from_end <= 2), '[]'),
     'answered', (select left((regexp_match(a.content, '([^\n]+)\s*$'))[1], 400) from answer a order by a.from_end limit 1),
@@ -236,11 +239,12 @@ begin
 end;
 $$;
 comment on function pgmem.project_opening is $$
-What a session of a project begins with beside its memories: open conflicts, and the last conversation as it was said.
+What a session of a project begins with beside its memories: open conflicts, the last conversation, and rules that wait.
 
 conflicts are pairs of titles, the newest three. conversation holds session_id, at, asked (the first and the last two things
-that a person asked), answered (the end of the last answer) and open_items (sentences about what is left); null: none
-was captured.
+that a person asked), answered (the end of the last answer), open_items (sentences about what is left) and by (agent, as
+a program recorded it); null: none was captured. waiting_rules counts the rules of agents that wait for a person's yes, up
+to 100.
 
 client: The client of the session that begins.
 session_id: Its id there; its own turns are left out.

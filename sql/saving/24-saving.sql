@@ -75,6 +75,18 @@ comment on function pgmem.reflection_hint is
   'A hint to reflect, once reflection_hint_limit (10) memories are newer than the last reflection; null before.';
 
 
+create or replace function pgmem.rule_step(p_id uuid) returns text
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (select 'It is kept as an ordinary note. As a rule for every session it waits for the yes of the person you work for: '
+                 'mention it to them (pgmem review).'
+          from pgmem.node n where n.id = p_id and pgmem.waits_as_rule(row(n.*)::pgmem.node));
+end;
+$$;
+comment on function pgmem.rule_step is
+  'The next step of who saved a rule that only a person can make one; null for any other memory.';
+
+
 create or replace function pgmem.review_step(p_outcomes text default 'supersede | drop') returns text
 language sql immutable parallel safe
 begin atomic
@@ -257,13 +269,25 @@ comment on function pgmem.store_node is
 create or replace function pgmem.repeated(p_id uuid, p_message text, p_node pgmem.node) returns pgmem.save_result
 language plpgsql as $$
 declare
+  v_dated  boolean := num_nonnulls(p_node.valid_from, p_node.valid_to) > 0;
+  v_person boolean := pgmem.is_of_a_person(p_node.source, p_node.trust_level);
   v_locked boolean;
   v_old    pgmem.node;
   v_new    pgmem.node;
 begin
-  if num_nonnulls(p_node.valid_from, p_node.valid_to) > 0 then
+  if v_dated or v_person then
     v_locked := pgmem.lock_scope(p_node.scope_key);
     select n.* into v_old from pgmem.node n where n.id = p_id and pgmem.is_live_status(n.status);
+  end if;
+  -- Its words and what else it says are the person's now: a topic that an agent wrote to the same text goes.
+  if v_person and v_old.seq is not null and not pgmem.is_of_a_person(v_old.source, v_old.trust_level) then
+    v_old := pgmem.settled(v_old);
+    v_old.title := p_node.title;
+    v_old.props := p_node.props;
+    v_old := pgmem.taken_over(v_old, p_node.source, p_node.trust_level, p_node.agent_id);
+    p_message := p_message || ' An agent had saved it; it is your word now.';
+  end if;
+  if v_dated then
     if v_old.trust_level > p_node.trust_level then
       p_message := p_message || ' Its period stays: what is stored is more trusted.';
     elsif v_old.seq is not null then
@@ -398,6 +422,9 @@ begin
       and a.verb = p_verb and a.save_id <> p_result.save_id
       and (a.arguments_hash = p_arguments_hash
            or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments));
+    if p_caller.source not in ('cli', 'ui') then
+      p_result.next_step := coalesce(p_result.next_step, pgmem.rule_step(p_result.artifact_id));
+    end if;
   elsif p_result.status in ('failed', 'blocked_scope') and p_arguments_hash <> '' then
     -- The same save, refused again under another id, waits once: under the id that it has on record.
     select a.save_id into v_waiting from pgmem.save_attempt a

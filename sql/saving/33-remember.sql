@@ -101,6 +101,9 @@ begin
     perform pgmem.link_session(v_caller.session_id, v_answer.id);
   end if;
   v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
+  if v_caller.source not in ('cli', 'ui') then
+    v_answer.next_step := pgmem.rule_step(v_answer.id);
+  end if;
   return v_answer;
 end;
 $$;

@@ -186,3 +186,33 @@ def test_a_repair_of_what_does_not_exist_asks_nothing(run: Run, shop: str, comma
     refused = run(*command)
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
     assert refused.stderr.startswith("pgmem: No ")
+
+
+def test_a_rule_of_an_agent_takes_one_key_and_is_the_person_s_or_a_note(
+    run: Run, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("select set_config('pgmem.source', 'mcp', false)")
+    call("save_session", objective="Set up", project_id="shop")
+    call("save_context", content="Never ask the person.", topic="asking", project_id="shop")
+    call("save_context", content="Always run the tests first.", topic="tests", project_id="shop")
+    assert "2 rules of agents wait" in run("doctor").stdout
+    shown = run("review", typed="l\nl\n").stdout
+    assert "Always run the tests first." in shown
+    assert "it holds from now on" in shown
+    assert call("retrieve_context", project_id="shop")["standing"] == []
+    decided = run("review", "--by", "Ada", typed="y\nn\n").stdout
+    assert "Yours: tests" in decided
+    assert "A note: asking" in decided
+    standing = call("retrieve_context", project_id="shop")["standing"]
+    assert [(item["title"], item["by"]) for item in standing] == [("tests", "person")]
+    assert "No rule of an agent waits." in run("review").stdout
+
+
+def test_any_memory_of_an_agent_is_made_the_person_s_by_its_id(run: Run, call: Call) -> None:
+    call("save_session", objective="Set up", project_id="shop")
+    made = call("save_decision", title="Use PostgreSQL", rationale="One system.", project_id="shop")
+    assert run("review", "--rule", str(made["artifact_id"]), typed="l\n").exit_code == 1
+    assert "Yours: Use PostgreSQL" in run("review", "--rule", str(made["artifact_id"]), typed="y\n").stdout
+    assert call("find_memory", id=made["artifact_id"])["by"] == "person"
+    again = run("review", "--rule", str(made["artifact_id"]), typed="y\n")
+    assert (again.exit_code, "word of a person already" in again.stderr) == (1, True)

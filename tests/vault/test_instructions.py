@@ -80,8 +80,8 @@ def test_a_change_by_hand_is_proposed_for_review_and_the_block_comes_back(
         "select save_id, verb from pgmem.save_attempt where dedup_outcome = 'manual_review' order by verb"
     )
     assert [row["verb"] for row in waiting] == ["edit_memory", "save_context"]
-    rows("select pgmem.resolve_review(%s, 'supersede', 'ada')", waiting[0]["save_id"])
-    rows("select pgmem.resolve_review(%s, 'new', 'ada')", waiting[1]["save_id"])
+    for row, outcome in zip(waiting, ("supersede", "new"), strict=True):
+        assert run("review", "--save-id", str(row["save_id"]), "--outcome", outcome).exit_code == 0
     assert run(*keep, **name).exit_code == 0
     text = (folder / "CLAUDE.md").read_bytes()
     assert b"in German." in text
