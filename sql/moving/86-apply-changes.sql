@@ -14,9 +14,12 @@
 --   a decision with a near title that the peer lacks       both stay, joined by CONFLICTS_WITH; a review asks which holds
 --   purged on one side                                     purged on the other; a tombstone refuses what comes later
 --   global                                                 only from a store that has its approval, by who may decide
---   more trust than the caller                             stays as it is: refused
+--   more trust than its author or the caller               stays as it is: refused
 --
--- No memory gains trust by arriving: it gets the caller's where that is lower.
+-- Who brings a change is not who made it. A state, a purge and a relation are compared with the trust that they were recorded
+-- with, and with that of the caller where it is lower (author_of); what arrives is stored with the lower of both. Of two stores
+-- that have both changed a memory, the state of less trust does not take the place of the other one's: it is on record as
+-- one that never held.
 --
 -- Each record has a savepoint, so one that is refused leaves the others. The cursor of the peer is stored in the same
 -- transaction: whoever is killed in between begins where it was.
@@ -56,6 +59,20 @@ end;
 $$;
 comment on function pgmem.vouches is
   'Whether a caller is believed about who wrote and who approved what it brings: the owner or a reviewer, no agent.';
+
+
+create or replace function pgmem.author_of(p_trust_level float8, p_caller pgmem.caller) returns pgmem.caller
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  p_caller.trust_level := least(coalesce(p_trust_level, pgmem.setting_float('trust_mcp')),
+    case when pgmem.decides(p_caller) then 1.0 else p_caller.trust_level end);
+  -- The decisions of whoever brings a change are not those of its author.
+  p_caller.on_behalf := true;
+  return p_caller;
+end;
+$$;
+comment on function pgmem.author_of is
+  'A caller with the trust that a change was recorded with, where that is lower: it undoes what its author might undo.';
 
 
 create or replace function pgmem.as_arrived(p_record jsonb, p_caller pgmem.caller) returns jsonb
@@ -128,11 +145,15 @@ comment on function pgmem.regions_of is 'When each of some states in the order o
 
 -- What the saves of both stores would have made of the states, had they come to one in the order of their times: one
 -- with a valid_from holds for its period (add_state), any other takes the place of the state that was the present one
--- (number_version, record_version). What follows from the states alone is worked out, so all stores come to the same.
+-- (number_version, record_version). One of less trust than the present one of the other store would have waited for a
+-- person; which of two states of one store holds was decided there. What follows from the states alone is worked out, so
+-- all stores come to the same.
 create or replace function pgmem.retold(
   p_states pgmem.node_version[],
+  p_arrived boolean[],
   out states pgmem.node_version[],
-  out present integer
+  out present integer,
+  out outranked integer[]
 )
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
@@ -149,6 +170,7 @@ declare
   v_moment   timestamptz;
 begin
   states := '{}';
+  outranked := '{}';
   for v_place in 1 .. cardinality(p_states) + 1 loop
     v_state := p_states[v_place];
     v_moment := coalesce(v_state.ingested_at, pgmem.now());
@@ -179,6 +201,11 @@ begin
     v_dated := v_dated or v_state.valid_from is not null or v_state.valid_to is not null;
     if v_place = 1 then
       present := 1;
+    elsif v_state.trust_level < v_row.trust_level and p_arrived[v_place] <> p_arrived[present] then
+      outranked := outranked || v_place;
+      v_state.begins_at := pgmem.state_begins(v_state.valid_from, v_state.valid_to, v_moment, v_row.begins_at);
+      v_state.ends_at := '-infinity';
+      v_state.replaced_at := v_moment + interval '1 microsecond';
     elsif v_state.valid_from is not null and v_state.status = 'active' and pgmem.is_live_status(v_row.status) then
       v_regions := coalesce(v_regions, pgmem.regions_of(states));
       v_state.begins_at := v_state.valid_from;
@@ -219,7 +246,31 @@ begin
 end;
 $$;
 comment on function pgmem.retold is
-  'States in the order of their times, each with its period as the saves of one store would give it, and which is present.';
+  'States in the order of their times, each with its period as the saves of one store would give it; which is present, and '
+  'which had less trust than what they met.';
+
+
+-- Whoever sends back a state that is known here says nothing about who wrote it, but where it is known there by more trust.
+create or replace function pgmem.known_states(p_record jsonb, p_mine jsonb, p_caller pgmem.caller) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  with mine as materialized (
+    select m.at, m.digest, jsonb_build_object('trust_level', m.state -> 'trust_level', 'source', m.state -> 'source',
+                                              'agent_id', m.state -> 'agent_id') as given,
+           (m.state ->> 'trust_level')::float8 as trust_level
+    from pgmem.states_of(p_mine) m)
+  select p_record
+    || coalesce((select m.given from pgmem.states_of(p_record - 'versions') s join mine m using (at, digest)
+                 where least((s.state ->> 'trust_level')::float8, p_caller.trust_level) <= m.trust_level limit 1), '{}')
+    || coalesce((
+      select jsonb_build_object('versions', jsonb_agg(v.value || coalesce(m.given, '{}') order by v.place))
+      from jsonb_array_elements(p_record -> 'versions') with ordinality as v(value, place)
+      cross join lateral pgmem.states_of(v.value || jsonb_build_object('recorded_at', v.value -> 'ingested_at')) s
+      left join mine m on (m.at, m.digest) = (s.at, s.digest)
+        and least((v.value ->> 'trust_level')::float8, p_caller.trust_level) <= m.trust_level
+      having count(*) > 0), '{}');
+$$;
+comment on function pgmem.known_states is
+  'A record in which the states that are known here have the trust and the writer that they have here.';
 
 
 create or replace function pgmem.join_states(
@@ -241,32 +292,43 @@ declare
   v_wins    boolean;
   v_told    pgmem.node_version[];
   v_present integer;
+  v_below   integer[];
   v_differs boolean;
   v_later   boolean := v_given.updated_at > p_node.updated_at;
 begin
-  with mine as (select * from pgmem.states_of(v_mine)),
-    theirs as (select * from pgmem.states_of(p_record)),
-    new as (select t.* from theirs t where not exists (select from mine m where (m.at, m.digest) = (t.at, t.digest))),
-    together as (select m.state, m.at, m.digest, false as arrived from mine m
-                 union all select n.state, n.at, n.digest, true from new n)
-  select array_agg(t.state || jsonb_build_object('arrived', t.arrived) order by t.at, t.digest),
+  p_record := pgmem.known_states(p_record, v_mine, p_caller);
+  v_given := jsonb_populate_record(null::pgmem.node, p_record);
+  with held as (select m.state, m.at, m.digest, (m.state ->> 'trust_level')::float8 as weight from pgmem.states_of(v_mine) m),
+    theirs as (select t.state, t.at, t.digest,
+                      (pgmem.author_of((t.state ->> 'trust_level')::float8, p_caller)).trust_level as weight
+               from pgmem.states_of(p_record) t),
+    -- One that is known here by somebody of less trust arrives.
+    new as (select t.* from theirs t
+            where not exists (select from held h where (h.at, h.digest) = (t.at, t.digest) and h.weight >= least(t.weight, p_caller.trust_level))),
+    mine as (select h.* from held h where not exists (select from new n where (n.at, n.digest) = (h.at, h.digest))),
+    together as (select m.*, false as arrived from mine m union all select n.*, true from new n)
+  select array_agg(t.state || jsonb_build_object('arrived', t.arrived, 'weight', t.weight) order by t.at, t.digest),
          count(*) filter (where t.arrived),
          (select count(*) from mine m where not exists (
             select from theirs o where (o.at, o.digest) = (m.at, m.digest))),
-         (select m.digest from mine m where m.state ? 'present')
+         (select h.digest from held h where h.state ? 'present')
            is distinct from (select o.digest from theirs o where o.state ? 'present')
   into v_states, v_arrived, v_unseen, v_differs from together t;
   if v_arrived = 0 and not v_later and v_given.created_at >= p_node.created_at then
     return 'present';
   end if;
   -- A store that knows all states that are known here has put them in order, reported late, announced or not.
-  v_whole := v_unseen = 0 and v_arrived > 0;
+  v_whole := v_unseen = 0 and v_arrived > 0 and not exists (
+    select from unnest(v_states) s(state)
+    where (s.state ->> 'arrived')::boolean and (s.state ->> 'weight')::float8 < p_node.trust_level);
   if v_whole then
     v_last := (select o.state from pgmem.states_of(p_record) o where o.state ? 'present');
   else
-    select r.states, r.present into v_told, v_present
-    from pgmem.retold(array(select jsonb_populate_record(null::pgmem.node_version, s.state)
-                            from unnest(v_states) with ordinality as s(state, place) order by s.place)) r;
+    select r.states, r.present, r.outranked into v_told, v_present, v_below
+    from pgmem.retold(
+      array(select jsonb_populate_record(null::pgmem.node_version, s.state || jsonb_build_object('trust_level', s.state -> 'weight'))
+            from unnest(v_states) with ordinality as s(state, place) order by s.place),
+      array(select (s.state ->> 'arrived')::boolean from unnest(v_states) with ordinality as s(state, place) order by s.place)) r;
     v_last := v_states[v_present] || jsonb_build_object('begins_at', (v_told[v_present]).begins_at);
   end if;
   v_wins := v_whole or (v_last ->> 'arrived')::boolean or not v_last ? 'present';
@@ -275,6 +337,13 @@ begin
   if pgmem.outranked(p_node.trust_level, p_caller) then
     raise exception using errcode = 'PM004', message = format(
       'It has trust %s here and the caller %s: a person decides.', p_node.trust_level, p_caller.trust_level);
+  elsif v_differs and exists (
+      select from unnest(v_states) with ordinality as s(state, place)
+      where (s.state ->> 'arrived')::boolean and s.state ? 'present'
+        and (s.place = any (v_below) or (s.place = v_present or v_whole) and (s.state ->> 'weight')::float8 < p_node.trust_level)) then
+    raise exception using errcode = 'PM004', message = format(
+      'It has trust %s here, and what was made of it there has %s (%s): a person decides.', p_node.trust_level,
+      v_given.trust_level, v_given.source);
   end if;
   if v_wins then
     v_node.key := v_last ->> 'key';
@@ -307,7 +376,8 @@ begin
       recorded_at = (v_last ->> 'ingested_at')::timestamptz,
       begins_at = (v_last ->> 'begins_at')::timestamptz, created_at = least(p_node.created_at, v_given.created_at),
       updated_at = greatest(p_node.updated_at, v_given.updated_at),
-      initial_confidence = case when v_later then v_given.initial_confidence else v_node.initial_confidence end
+      initial_confidence = case when v_later and v_given.trust_level >= p_node.trust_level then v_given.initial_confidence
+        else v_node.initial_confidence end
   where n.seq = p_node.seq returning n.* into v_node;
   if v_arrived > 0 then
     delete from pgmem.node_version v where v.node_seq = p_node.seq;
@@ -444,9 +514,12 @@ declare
   v_old  pgmem.node := pgmem.imported_node(p_node.id, p_owner);
   v_near record;
   v_done text;
+  v_purged float8;
 begin
   if v_old.seq is null then
-    if exists (select from pgmem.tombstone t where t.id = p_node.id and t.tenant = any (p_owner.tenants)) then
+    select max(t.trust_level) into v_purged from pgmem.tombstone t
+    where t.id = p_node.id and t.tenant = any (p_owner.tenants);
+    if v_purged >= (pgmem.author_of(p_node.trust_level, p_caller)).trust_level then
       return 'purged';
     end if;
     perform pgmem.require_arrival(p_record, null, p_caller);
@@ -464,6 +537,10 @@ begin
       from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v));
     v_done := pgmem.import_node(p_node, p_record, p_owner, true);
     v_old := pgmem.imported_node(p_node.id, p_owner);
+    if v_purged is not null then
+      -- Whoever had it purged may not purge this one; else it would be in one store and not in the other.
+      delete from pgmem.tombstone t where t.id = p_node.id and t.tenant = any (p_owner.tenants);
+    end if;
     if v_done = 'taken' then
       if v_old.label <> 'Decision' or v_old.status <> 'active' or p_until is null then
         return v_done;
@@ -480,7 +557,15 @@ begin
       return v_done;
     end if;
   end if;
-  v_done := coalesce(nullif(pgmem.join_states(v_old, p_record, p_owner, p_caller), 'present'), v_done, 'present');
+  begin
+    v_done := coalesce(nullif(pgmem.join_states(v_old, p_record, p_owner, p_caller), 'present'), v_done, 'present');
+  exception when sqlstate 'PM004' then
+    -- A project that only says the same of itself in other words keeps its own; what is in it arrives.
+    if v_old.label not in ('Project', 'FocusArea') then
+      raise;
+    end if;
+    v_done := coalesce(v_done, 'present');
+  end;
   return v_done;
 end;
 $$;
@@ -490,16 +575,21 @@ comment on function pgmem.apply_node is 'Take a memory of another store: what be
 create or replace function pgmem.apply_purge(p_record jsonb, p_owner pgmem.caller, p_caller pgmem.caller) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_node pgmem.node := pgmem.imported_node((p_record ->> 'id')::uuid, p_owner);
-  v_done text := 'present';
+  v_node   pgmem.node := pgmem.imported_node((p_record ->> 'id')::uuid, p_owner);
+  v_author pgmem.caller := pgmem.author_of((p_record ->> 'trust_level')::float8, p_caller);
+  v_done   text := 'present';
 begin
   if v_node.seq is not null then
     perform pgmem.require_own(v_node, p_caller);
     if pgmem.needs_review(v_node, p_caller, true) then
       raise exception using errcode = 'PM004', message = 'It was purged there; here a person decides over that.';
+    elsif pgmem.outranked(v_node.trust_level, v_author) then
+      raise exception using errcode = 'PM004', message = format(
+        'It was purged there with trust %s and has %s here: a person decides over that.', v_author.trust_level,
+        v_node.trust_level);
     end if;
     perform pgmem.lock_scope(v_node.scope_key);
-    perform pgmem.bury(array[v_node.seq], p_caller);
+    perform pgmem.bury(array[v_node.seq], v_author);
     perform pgmem.delete_node(v_node.seq);
     v_done := 'purged';
   end if;
@@ -508,7 +598,8 @@ begin
   select t.id, t.label, p_owner.org_id, p_owner.user_id, t.trust_level, t.content_hash, t.purged_by, t.agent_id,
          t.source, t.purged_at
   from jsonb_populate_record(null::pgmem.tombstone, p_record) t
-  on conflict (id, tenant) do nothing;
+  on conflict (id, tenant) do update set trust_level = excluded.trust_level
+    where excluded.trust_level > pgmem.tombstone.trust_level;
   return case when found then 'purged' else v_done end;
 end;
 $$;
@@ -767,6 +858,8 @@ create or replace function pgmem.require_link(
   p_caller pgmem.caller
 ) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_other pgmem.node;
 begin
   if p_rel not in ('SUPERSEDES', 'OUTDATES', 'MERGES_INTO', 'CONFLICTS_WITH', 'SIMILAR_TO') then
     return;
@@ -776,6 +869,17 @@ begin
   elsif pgmem.outranked(greatest(p_src.trust_level, p_dst.trust_level), p_caller) then
     raise exception using errcode = 'PM004', message = format(
       '%s says which memory holds, and one of the two has more trust than the caller: a person decides.', p_rel);
+  elsif p_rel in ('SUPERSEDES', 'OUTDATES', 'MERGES_INTO') then
+    -- Nobody says who made it: the author of the memory that holds by it, who may have done it.
+    if p_rel = 'MERGES_INTO' then
+      v_other := p_src;
+      p_src := p_dst;
+      p_dst := v_other;
+    end if;
+    if pgmem.is_live_status(p_dst.status) and pgmem.outranked(p_dst.trust_level, pgmem.author_of(p_src.trust_level, p_caller)) then
+      raise exception using errcode = 'PM004', message = format(
+        '%s says which memory holds, and the other one has more trust: a person decides.', p_rel);
+    end if;
   end if;
 end;
 $$;

@@ -221,7 +221,8 @@ create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) re
 language sql set search_path = pgmem, pg_temp as $$
   insert into pgmem.tombstone
     (id, label, org_id, user_id, trust_level, content_hash, purged_by, agent_id, source, purged_at)
-  select b.id, n.label, n.org_id, n.user_id, n.trust_level,
+  select b.id, n.label, n.org_id, n.user_id,
+         greatest(n.trust_level, case when pgmem.decides(p_caller) then 1.0 else p_caller.trust_level end),
          encode(sha256(convert_to(n.title || e'\x1e' || n.props::text, 'UTF8')), 'hex'),
          session_user, p_caller.agent_id, p_caller.source, pgmem.clock()
   from pgmem.node n
@@ -250,6 +251,10 @@ language sql set search_path = pgmem, pg_temp as $$
 $$;
 comment on function pgmem.bury is
   'Leave the tombstones of nodes that are purged next, and remove what is kept of the saves that wrote them.';
+
+
+comment on column pgmem.tombstone.trust_level is
+  'How far the memory was trusted, or who purged it where that is more, 0 to 1: a memory of more trust may come back.';
 
 
 select pgmem.declare_answer('tombstone_answer', $$
