@@ -74,7 +74,7 @@ def _notes(folder: Path, reading: Reading) -> Notes:
         try:
             note = Note.of(path.read_bytes())
         except ValueError as error:
-            problem = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "cannot be read"
+            problem = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read ({error})"
             reading.left_out[f"notes whose text or front matter {problem}, such as {place}"] += 1
             continue
         notes[place] = (dict(note.front), note.body.replace("\r\n", "\n").strip())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache
@@ -41,9 +41,12 @@ class Note:
         """Parse the contents of a note.
 
         Raises:
-            ValueError: it is not UTF-8, or its front matter is not YAML or is nested too deeply.
+            ValueError: it is not UTF-8, holds a character that no store keeps, or its front matter is not YAML or is
+                nested too deeply.
         """
         text = contents.decode()
+        if (place := text.find("\0")) >= 0:
+            raise ValueError(f"it holds a NUL byte in line {text.count(chr(10), 0, place) + 1}")
         # A rule at the beginning of a text looks like front matter, but no properties follow.
         if (found := _FRONT.match(text)) and (front := _parsed(found[2])) is not None:
             return cls(found[1], found[2], found[3], text[found.end() :], front)
@@ -193,6 +196,8 @@ def _parsed(block: str) -> dict[str, Any] | None:
         check(found, "the front matter")
         if _length(found, {}) > 2 * len(block) + 10_000:
             raise ValueError("its front matter repeats a long text")
+        if re.search("[\\0\ud800-\udfff]", "".join(_texts(found, {}))):
+            raise ValueError("its front matter holds a NUL or half of a surrogate, written as an escape")
     except (yaml.YAMLError, InvalidArgument, TypeError, RecursionError) as error:
         raise ValueError("its front matter is not YAML") from error
     if found is not None and not isinstance(found, dict):
@@ -210,6 +215,16 @@ def _length(value: object, known: dict[int, int]) -> int:
     if isinstance(parts, list | tuple | set) and id(value) not in known:
         known[id(value)] = sum(_length(part, known) for part in parts)
     return known.get(id(value), 1)
+
+
+def _texts(value: object, known: dict[int, bool]) -> Iterator[str]:
+    """The texts of a value and of its keys, each once."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list | tuple | set) and not known.setdefault(id(value), False):
+        known[id(value)] = True
+        for part in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _texts(part, known)
 
 
 def _spans(block: str, wanted: Mapping[str, Any]) -> dict[str, tuple[int, int]]:

@@ -1,9 +1,10 @@
 """Keeping a vault and a store in step.
 
-Each note is compared with its memory field by field, and both with the state in which they last agreed. What changed on
-one side goes to the other. A field that changed on both sides to different values is a conflict: the note of the person
-stays as it is, and what the store holds is written beside it until the person deletes that copy. Every step can be
-repeated, so that a run that was killed is taken up by the next one.
+Each note is compared with its memory field by field, and both with the state in which they last agreed (matching). What
+changed on one side goes to the other. A field that changed on both sides to different values is a conflict: the note of
+the person stays as it is, and what the store holds is written beside it until the person deletes that copy. A note from
+before they agreed, which a checkout brings back with or without its id, replaces nothing in the store. Every step can
+be repeated, so that a run that was killed is taken up by the next one.
 """
 
 from __future__ import annotations
@@ -26,17 +27,16 @@ from pgmem.vault.fields import (
     LIVE,
     NAMESPACE,
     PLACES,
-    REST,
     TEXTS,
     Fields,
     Known,
     State,
     note_fields,
-    note_id,
     own,
     written,
 )
-from pgmem.vault.folder import CONFLICTED, Agreed, Folder, Found, digest
+from pgmem.vault.folder import Agreed, Folder, Found, digest
+from pgmem.vault.matching import Compared, compared, matched, version
 
 _SOURCE = "vault"
 """The name of the system by which a note is known again."""
@@ -157,47 +157,15 @@ class Vault:
 
     def _match(self) -> None:
         """Find the note of each memory, the new notes, and the notes that no longer exist."""
-        claims: dict[str, list[Found]] = defaultdict(list)
-        self._new: list[Found] = []
-        for found in self._found.values():
-            if CONFLICTED.search(found.stem):
-                continue
-            if found.note is None:
-                self.done.say(found.place, f"{found.problem}; it stays as it is until that is repaired")
-                continue
-            key = note_id(found.note)
-            if key is None or (REST not in found.note.front and key not in self._states):
-                self._new.append(found)
-            else:
-                claims[key].append(found)
-        unread = {found.place for found in self._found.values() if found.note is None}
-        self._notes: dict[str, Found] = {}
-        doubled: set[str] = set()
-        for key, notes in claims.items():
-            agreed = self._agreed.get(key)
-            first = next((each for each in notes if agreed and each.place == agreed.place), None)
-            if first is None and len(notes) > 1:
-                names = " and ".join(each.place for each in notes)
-                self.done.say(names, f"Two notes have the id {key}: remove the line id from the copy")
-                doubled.add(key)
-                continue
-            for each in notes:
-                if first is not None and each is not first:
-                    self.done.say(
-                        each.place,
-                        f"It has the id of {first.place}: remove the line id, and it becomes a new memory",
-                    )
-            found = first or notes[0]
-            if key in self._purged and key not in self._agreed:
-                self.done.say(
-                    found.place, "Its memory was purged: delete the note, or remove its lines id and pgmem"
-                )
-            elif key not in self._states:
-                self.done.say(found.place, f"No memory {key} found in this store: run pgmem vault import, "
-                              "or remove its lines id and pgmem")  # fmt: skip
-            else:
-                self._notes[key] = found
-        self._skipped = doubled | {key for key, agreed in self._agreed.items() if agreed.place in unread}
+        found = matched(self._found.values(), self._states, self._purged, self._agreed)
+        self._notes, self._new, self._older, self._skipped = (
+            found.notes,
+            found.new,
+            found.older,
+            found.unclear,
+        )
+        for place, problem in found.problems:
+            self.done.say(place, problem)
         self._name_all()
 
     def _name_all(self) -> None:
@@ -324,6 +292,7 @@ class Vault:
                 # Relations are made once all notes have ids.
                 noted = {name: value for name, value in now.items() if not name.startswith("l:")}
                 self._agreed[key] = Agreed(found.place, digest(found.contents), noted, agreed)
+                self._touched.add(key)  # its id goes into the note, whether or not the save has changed it
 
     def _label(self, found: Found, note: Note) -> str:
         for word in (own(note, "label"), note.front.get("type"), PurePosixPath(found.place).parent.name):
@@ -346,6 +315,7 @@ class Vault:
         for key in [key for key, agreed in self._agreed.items() if agreed.place and key not in self._notes]:
             if key not in self._skipped and key in self._states and key not in self._purged:
                 await self._ask_about(key)
+        behind: dict[str, set[str]] = {}
         for number, (key, found) in enumerate(list(self._notes.items()), 1):
             self._progress(number, len(self._notes))
             agreed = self._agreed.get(key)
@@ -364,13 +334,36 @@ class Vault:
                 agreed.memory = {name: memory[name] for name in common}
             if agreed.digest == digest(found.contents) and not agreed.conflict and not moved:
                 continue
-            changed, theirs = _differing(now, agreed.note), _differing(memory, agreed.memory)
-            both = {name for name in changed & theirs if now.get(name) != memory.get(name)}
-            changed -= {name for name in changed if now.get(name) == memory.get(name)}
-            if both and not agreed.conflict:
+            change = self._compare(key, now, memory)
+            if change.conflict and not agreed.conflict:
                 self._conflict(key, found)
-            elif changed or agreed.conflict:
-                await self._edit(key, found, changed | both, now)
+                if key in self._older:
+                    behind[key] = change.give
+            elif change.take or agreed.conflict:
+                await self._edit(key, found, change.take | change.conflict, now)
+        if behind and not self._dry_run:
+            self._catch_up(behind)
+
+    def _compare(self, key: str, now: Fields, memory: Fields) -> Compared:
+        agreed = self._agreed[key]
+        # Once a person has put a conflict right, the note is as they want it.
+        is_older = key in self._older and not agreed.conflict
+        return compared(now, memory, agreed.note, agreed.memory, is_older=is_older)
+
+    def _catch_up(self, behind: dict[str, set[str]]) -> None:
+        """Write into older notes in conflict their ids and what they had not yet, once it is kept that they are."""
+        self._settle()
+        self._folder.keep(self._feed, self._began, self._agreed)
+        for key, names in behind.items():
+            found, state = self._notes[key], self._states[key]
+            try:
+                made = written(found.note or _EMPTY, state, names, self._known, self._link, found.stem)
+            except InvalidArgument as error:
+                self.done.say(found.place, str(error))
+                continue
+            if self._folder.write(found.place, bytes(made), found.contents):
+                found = self._notes[key] = self._found[found.place] = Found(found.place, bytes(made), made)
+                self._agreed[key].note_down(names, self._fields(key, found), self._memory_fields(key))
 
     def _waits(self, key: str) -> bool:
         """Whether the copy of a conflict is still there."""
@@ -437,6 +430,7 @@ class Vault:
             agreed.digest = ""  # it is tried again
             return
         agreed.conflict = None
+        self._older.discard(key)
         await self._accept(key, changed, now)
 
     async def _accept(self, key: str, changed: set[str], now: Fields) -> None:
@@ -487,11 +481,11 @@ class Vault:
         agreed, state = self._agreed[key], self._states[key]
         if agreed.deleted or state.record["status"] not in LIVE:
             return
-        self.done.counts["reviews"] += 1
-        if self._dry_run:
-            return
         if state.record["label"] in PLACES:
             agreed.deleted = True
+            return
+        self.done.counts["reviews"] += 1
+        if self._dry_run:
             return
         try:
             await self._memory.propose_change("forget", {"purge": False}, UUID(key))
@@ -509,7 +503,9 @@ class Vault:
         for key, state in self._states.items():
             agreed = self._agreed.get(key)
             absent = key not in self._notes and key not in self._skipped and not (agreed and agreed.deleted)
-            if absent and state.record["status"] in LIVE and key not in self._purged:
+            # A project is the folder of its notes.
+            wanted = state.record["status"] in LIVE and state.record["label"] != "Project"
+            if absent and wanted and key not in self._purged:
                 fresh.append(key)
         for key in fresh:  # all names first: notes link to each other
             self._place(key)
@@ -522,11 +518,7 @@ class Vault:
     def _place(self, key: str) -> None:
         record = self._states[key].record
         home = record.get("project") or ("all projects" if record.get("scope") == "global" else None)
-        parts = [home] if home else []
-        if record["label"] == "Project":
-            parts = [record["title"]]
-        else:
-            parts.append(record["label"])
+        parts = [home, record["label"]] if home else [record["label"]]
         place = self._folder.new_place(parts, record["title"], key[:8])
         self._places[key] = place
         self._linked.add(key, PurePosixPath(place), record["title"])
@@ -543,7 +535,9 @@ class Vault:
             return
         found = self._found[place] = Found(place, bytes(note), note)
         self._notes[key] = found
-        self._agreed[key] = Agreed(place, digest(found.contents), self._fields(key, found), fields)
+        self._agreed[key] = Agreed(
+            place, digest(found.contents), self._fields(key, found), fields, version=version(found)
+        )
 
     def _update(self, key: str) -> None:
         found, agreed, state = self._notes[key], self._agreed.get(key), self._states[key]
@@ -557,20 +551,20 @@ class Vault:
         if agreed.digest == digest(found.contents) and key not in self._touched:
             return
         note, memory, now = found.note or _EMPTY, self._memory_fields(key), self._fields(key, found)
-        theirs, mine = _differing(memory, agreed.memory), _differing(now, agreed.note)
-        if any(now.get(n) != memory.get(n) for n in theirs & mine):
+        change = self._compare(key, now, memory)
+        if change.conflict:
             if state.record["label"] not in PLACES:
                 self._conflict(key, found)
             return
-        changed = {n for n in theirs if now.get(n) != memory.get(n)}
+        theirs, mine = _differing(memory, agreed.memory) | change.give, _differing(now, agreed.note)
         try:
-            made = written(note, state, changed, self._known, self._link, found.stem)
+            made = written(note, state, change.give, self._known, self._link, found.stem)
         except InvalidArgument as error:
             self.done.say(found.place, str(error))
             return
         contents = bytes(made)
         if contents != found.contents:
-            self.done.counts["updated"] += bool(changed)
+            self.done.counts["updated"] += bool(change.give) or key in self._older
             if self._dry_run:
                 return
             if not self._folder.write(found.place, contents, found.contents):
@@ -578,6 +572,8 @@ class Vault:
             found = self._found[found.place] = self._notes[key] = Found(found.place, contents, made)
         if self._dry_run:
             return
+        self._older.discard(key)
+        agreed.version = version(found)
         agreed.note_down(theirs, self._fields(key, found), memory)
         if not mine - theirs:
             agreed.digest = digest(contents)

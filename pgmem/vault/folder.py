@@ -27,6 +27,8 @@ _NAME_BYTES = 120  # of UTF-8: any file system takes 255, and a sync program add
 _REFUSED = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|#^\[\]]+')
 """What Windows, or a link of Obsidian, does not take in a name."""
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?$")
+_IGNORED = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]")
+"""What nobody sees and Unicode does not class as a sign of format."""
 CONFLICTED = re.compile(r" \(Conflicted copy pgmem \d{12}\)$")
 
 
@@ -57,6 +59,8 @@ class Agreed:
     links: list[list[str]] = field(default_factory=list)
     conflict: str | None = None
     deleted: bool = False
+    version: int = 0
+    """Of the memory, as the note says it."""
 
     def note_down(self, names: Iterable[str], now: Mapping[str, Any], memory: Mapping[str, Any]) -> None:
         """Note what the note and the memory hold in some fields."""
@@ -88,6 +92,8 @@ class Folder:
         Raises:
             InvalidArgument: another one has it, or it cannot be written.
         """
+        if os.path.realpath(self._state) != str(self._state):
+            raise InvalidArgument(f"{self._state} is a link: remove it, and a folder is made in its place.")
         with self._writing(STATE):
             (self.root / STATE).mkdir(exist_ok=True)
             if not (self.root / STATE / ".gitignore").exists():
@@ -115,7 +121,11 @@ class Folder:
         """Return the cursor of a store and what was agreed for each memory; nothing at the first time."""
         try:
             found = json.loads(plain_files.read(self._inside(f"{STATE}/{feed}.json"), UNPACKED_BYTES))
-            return found["cursor"], {key: Agreed(**value) for key, value in found["notes"].items()}
+            notes = {key: Agreed(**value) for key, value in found["notes"].items()}
+            for key, value in found["notes"].items():
+                if "version" not in value and notes[key].digest:  # of an earlier release
+                    notes[key].version = int(notes[key].record.get("version") or 1)
+            return found["cursor"], notes
         except FileNotFoundError:
             return None, {}
         except (ValueError, TypeError, KeyError, OSError):
@@ -245,6 +255,7 @@ def digest(contents: bytes) -> str:
 def _name(title: str, mark: str) -> str:
     """A name that Windows, macOS, Linux and a link of Obsidian take."""
     name = _REFUSED.sub(" ", unicodedata.normalize("NFC", title).encode("utf-8", "replace").decode())
+    name = "".join(sign for sign in _IGNORED.sub("", name) if unicodedata.category(sign) != "Cf")
     name = " ".join(name.split()).strip(". ")
     while len(name.encode()) > _NAME_BYTES:
         name = name[: max(1, min(len(name) - 1, _NAME_BYTES))]

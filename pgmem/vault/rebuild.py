@@ -43,10 +43,28 @@ def lines(folder: Folder, known: Known) -> tuple[list[dict[str, Any]], Counter[s
         records.append(record)
         edges += [{"type": "edge", "src": key, "rel": rel, "dst": to, "props": {}, "created_at": record["created_at"]}
                   for rel, to in links if to in found]  # fmt: skip
+    bare = _projects(records, known, set(projects))
+    left_out["times and ids of projects"] += len(bare)
+    records += bare
     left_out["times of relations"] += len(edges)
     order = {"Project": 0, "FocusArea": 1}
     records.sort(key=lambda record: (order.get(record["label"], 2), record["created_at"], record["id"]))
     return [*records, *edges], +left_out
+
+
+def _projects(records: list[dict[str, Any]], known: Known, noted: set[str]) -> list[dict[str, Any]]:
+    """The projects of memories that have no note, as since their first memory."""
+    began: dict[str, str] = {}
+    for record in records:
+        if (name := record.get("project")) and name not in noted:
+            began[name] = min(began.get(name, record["created_at"]), record["created_at"])
+    usual = {name: value for name, value in USUAL.items() if name != "scope"}
+    return [
+        {"type": "node", "id": str(uuid5(NAMESPACE, name)), "label": "Project", "title": name, "key": name, **usual,
+         "props": {known.key_fields["Project"] or "name": name}, "status": "active", "source": "sync",
+         "created_at": at, "updated_at": at, "recorded_at": at, "begins_at": at}
+        for name, at in began.items()
+    ]  # fmt: skip
 
 
 def _record(
