@@ -89,6 +89,9 @@ def init(
         f"{'' if cell is None else f'; cell {cell}'}"
         f"{_left_to_worker(done)}"
     )
+    if done.rules:
+        wait = counted(done.rules, "rule of an agent waits", "rules of agents wait")
+        typer.echo(f"{wait} for your yes, until then each is an ordinary note: pgmem review")
 
 
 def _with_store(settings: Settings, use: Callable[[str], T]) -> T:

@@ -112,6 +112,7 @@ class Upgrade:
         notices: what the owner of the store should know, such as a label that got another name.
         unembedded: how many memories wait for a vector.
         unindexed: how many models have more vectors than are compared one by one, and no index.
+        rules: how many rules of agents wait for a person's yes, 1000 at most.
     """
 
     release: str
@@ -121,6 +122,7 @@ class Upgrade:
     notices: tuple[str, ...] = ()
     unembedded: int = 0
     unindexed: int = 0
+    rules: int = 0
 
 
 Progress = Callable[[str], object]
@@ -194,8 +196,8 @@ def upgrade(
     if renew:
         _renew(dsn, progress)
     with _connect(dsn) as connection:
-        unembedded, unindexed = connection.execute(_step("left").encode()).fetchone() or (0, 0)
-    return replace(done, unembedded=unembedded, unindexed=unindexed)
+        left = connection.execute(_step("left").encode()).fetchone() or (0, 0, 0)
+    return replace(done, unembedded=left[0], unindexed=left[1], rules=left[2])
 
 
 def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) -> None:

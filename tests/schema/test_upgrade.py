@@ -107,6 +107,33 @@ def test_the_keys_of_a_store_of_release_0_1_0_are_made_with_a_secret_of_the_stor
     assert len(secrets) == 2
 
 
+def test_the_instructions_that_agents_had_saved_wait_once_for_a_yes_and_nothing_is_lost(
+    database: MakeDatabase, program: Program
+) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program)
+    rule, kept = "Always run the tests first.", "Never sell on credit."
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        for source, content in (("mcp", rule), ("sdk", "The shop is never open."), ("cli", kept)):
+            connection.execute("select set_config('pgmem.source', %s, false)", (source,))
+            assert call("save_context", content=content, project_id="shop")["status"] == "saved"
+    assert schema.upgrade(dsn, ()).rules == 2  # one is of the release's own program
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        call = caller(connection)
+        context = call("retrieve_context", project_id="shop")
+        assert [item["content"] for item in context["standing"]] == [kept]
+        assert rule in [item.get("content") for item in context["items"]]
+        waiting = connection.execute("select id, title, version from pgmem.list_rules()").fetchall()
+        assert {row["title"] for row in waiting} == {rule, "Never deploy before a weekend"}
+        connection.execute("select set_config('pgmem.source', 'cli', false)")
+        for row in waiting:
+            call("decide_rule", id=row["id"], version=row["version"], yes=row["title"] == rule, by="Ada")
+        context = call("retrieve_context", project_id="shop")
+        assert {item["content"] for item in context["standing"]} == {rule, kept}
+    assert schema.upgrade(dsn, ()).rules == 0
+
+
 def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
     database: MakeDatabase, program: Program
 ) -> None:
