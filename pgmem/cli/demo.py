@@ -148,14 +148,28 @@ async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> di
         except* MCPError as errors:
             raise PgmemError("pgmem mcp ended before it answered; its messages are above.") from errors
         with psycopg.connect(dsn, row_factory=dict_row) as connection:
+            done["said_yes"] = _say_yes(connection, done["project"])
             done["sql"] = connection.execute(SQL, (done["project"],)).fetchall()
             done["cypher"] = _cypher(connection, done["project"])
+    console.print(
+        "A rule of an agent is a note until a person says yes ([bold]pgmem review[/]). "
+        f"You said yes to: {done['said_yes'][0]}\n"
+    )
     console.print(_table("The same in SQL", SQL.replace("%s", f"'{done['project']}'"), done["sql"]))
     console.print(_table("The same in Cypher", CYPHER, done["cypher"]))
     console.print(
         "Next: [bold]pgmem connect claude-code[/], or another client; pgmem connect --help names them."
     )
     return done
+
+
+def _say_yes(connection: psycopg.Connection[dict[str, Any]], project: str) -> list[str]:
+    """Do what a person does at `pgmem review`, and return the instructions that hold then."""
+    connection.execute("select set_config('pgmem.source', 'cli', true)")
+    for rule in connection.execute("select id, version from pgmem.list_rules(%s)", (project,)).fetchall():
+        connection.execute("select pgmem.decide_rule(%s, %s, true, 'Ada')", (rule["id"], rule["version"]))
+    query = "select jsonb_path_query_array(standing, '$[*].title') as titles from pgmem.retrieve_context(%s)"
+    return list(connection.execute(query, (project,)).fetchone()["titles"])  # type: ignore[index]
 
 
 def _cypher(connection: psycopg.Connection[dict[str, Any]], project: str) -> list[dict[str, Any]]:

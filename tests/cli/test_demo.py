@@ -61,14 +61,18 @@ def check(done: dict[str, Any]) -> None:
 
     assert (bundle["retrieval_status"], bundle["conflicts_found"]) == ("conflicted", True)
     assert bundle["scope_state"] == "resolved"
-    assert [item["title"] for item in bundle["standing"]] == ["Never cache anything with a price"]
-    assert [(item["label"], item["title"]) for item in bundle["items"][:4]] == [
+    # A rule of an agent is an ordinary memory, until the person's yes.
+    assert "standing" not in bundle
+    assert "waits for the yes" in price["next_step"]
+    assert done["said_yes"] == ["Never cache anything with a price"]
+    assert [(item["label"], item["title"]) for item in bundle["items"][:5]] == [
         ("EntityFact", "Stripe"),
         ("Pattern", "Before a release"),
+        ("Decision", "Never cache anything with a price"),
         ("Decision", "Cache product pages for an hour"),
         ("Decision", "Keep the orders of the shop in PostgreSQL 18"),
     ]
-    assert [item["label"] for item in bundle["items"][4:]] == ["Session"]
+    assert [item["label"] for item in bundle["items"][5:]] == ["Session"]
 
     expected = [
         ("CONFLICTS_WITH", "Cache product pages for an hour", "Never cache anything with a price"),
