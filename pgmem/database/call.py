@@ -12,12 +12,13 @@ from uuid import UUID
 from pgvector import HalfVector, Vector
 from psycopg import AsyncConnection, sql
 from psycopg.adapt import PyFormat
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from pgmem._verbs import VERBS
 from pgmem.database.identity import Opening
+from pgmem.database.times import mended, readable
 from pgmem.errors import InvalidArgument
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ class Request:
         Raises:
             psycopg.Error: the server refuses the statement, or the connection is lost.
         """
-        cursor = connection.cursor(row_factory=dict_row)
+        cursor = readable(connection)
         if commit:
             async with connection.pipeline():
                 await cursor.execute(self._statement, self._params)
@@ -72,7 +73,7 @@ class Request:
         Raises:
             psycopg.Error: the server refuses a statement, or the connection is lost.
         """
-        cursor = connection.cursor(row_factory=dict_row)
+        cursor = readable(connection)
         async with connection.pipeline():
             await connection.execute(*opening)
             await cursor.execute(self._statement, self._params)
@@ -171,5 +172,11 @@ def _adapter(cls: Any) -> TypeAdapter[Any]:
 
 def build(cls: type[T], value: object) -> T:
     """A row as its dataclass, the objects inside jsonb as theirs; columns that a newer schema added are left out."""
-    built: T = _adapter(cast(Hashable, cls)).validate_python(value)
+    adapter = _adapter(cast(Hashable, cls))
+    try:
+        built: T = adapter.validate_python(value)
+    except ValidationError as error:
+        if not mended(value, error):
+            raise
+        built = adapter.validate_python(value)
     return built

@@ -93,8 +93,8 @@ join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.re
 
 -- step: drop_projection
 -- The functions of the triggers are those of the previous release and call its other functions. A body of the SQL standard
--- depends on what it names, so a function that takes the row of a table keeps migrations from changing the domains of its
--- columns; the chapters make it again.
+-- depends on what it names, so a function that takes the row of a table or reads its columns keeps migrations from changing
+-- their types; the chapters make it again.
 do $$
 declare
   v_trigger   record;
@@ -112,8 +112,11 @@ begin
   )
   select array_agg(p.oid::regprocedure::text) into v_functions from pg_proc p
   where p.pronamespace = to_regnamespace('pgmem') and p.prosqlbody is not null and p.oid not in (select oid from required)
-    and exists (select from unnest(p.proargtypes) a(type) join pg_type t on t.oid = a.type
-                join pg_class c on c.oid = t.typrelid where c.relkind = 'r');
+    and (exists (select from unnest(p.proargtypes) a(type) join pg_type t on t.oid = a.type
+                 join pg_class c on c.oid = t.typrelid where c.relkind = 'r')
+      or exists (select from pg_depend d join pg_class c on c.oid = d.refobjid
+                 where d.classid = 'pg_proc'::regclass and d.objid = p.oid and d.refclassid = 'pg_class'::regclass
+                   and d.refobjsubid > 0 and c.relkind = 'r'));
   foreach v_name in array coalesce(v_functions, array[]::text[]) loop
     execute format('drop function if exists %s cascade', v_name);
   end loop;

@@ -294,8 +294,8 @@ declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
 begin
   return query
-  select n.id, k.namespace, k.name, n.props -> 'value', (n.props ->> 'ttl_minutes')::float8, n.created_at, n.updated_at,
-         k.place::integer
+  select n.id, k.namespace, k.name, n.props -> 'value', (n.props ->> 'ttl_minutes')::float8,
+         n.created_at::timestamptz, n.updated_at::timestamptz, k.place::integer
   from (select e.place, array(select jsonb_array_elements_text(e.value -> 'namespace')) as namespace,
                e.value ->> 'name' as name
         from jsonb_array_elements(p_keys) with ordinality as e(value, place)) k
@@ -442,7 +442,7 @@ begin
   where coalesce(p_filter, '{}') = '{}' or pgmem.item_matches(n.props -> 'value', p_filter);
   return query
   select n.id, array(select jsonb_array_elements_text(n.props -> 'namespace')), n.props ->> 'name', n.props -> 'value',
-         (n.props ->> 'ttl_minutes')::float8, n.created_at, n.updated_at, s.score
+         (n.props ->> 'ttl_minutes')::float8, n.created_at::timestamptz, n.updated_at::timestamptz, s.score
   from (select u.seq, null::float8 as score from unnest(v_seqs) as u(seq) where p_vector is null and v_words is null
         union all
         select u.seq, case when w.tsv @@ v_words then ts_rank(w.tsv, v_words)::float8 end

@@ -90,7 +90,7 @@ begin
     return;
   end if;
   return query
-  select n.id, n.key::text, null::text, octet_length(n.props ->> 'text'), n.version, n.updated_at
+  select n.id, n.key::text, null::text, octet_length(n.props ->> 'text'), n.version, n.updated_at::timestamptz
   from pgmem.live_items(v_place, v_path || '/') n order by n.key collate "C";
   if not found and v_path <> '/memories' then
     raise exception using errcode = 'PM002',

@@ -27,7 +27,7 @@ declare
   v_place pgmem.node := pgmem.item_place('Message', p_project_id, pgmem.caller());
 begin
   return query
-  select latest.id, latest.value, latest.created_at
+  select latest.id, latest.value, latest.created_at::timestamptz
   from (select n.key, n.id, n.props -> 'value' as value, n.created_at
         from pgmem.live_items(v_place, pgmem.session_prefix(p_session_id)) n
         where jsonb_typeof(n.props -> 'value') = 'object'
@@ -130,7 +130,7 @@ begin
   loop
     perform pgmem.hide_items(array[v_last.seq], v_caller);
     if jsonb_typeof(v_last.value) = 'object' then
-      return query select v_last.id, v_last.value, v_last.created_at;
+      return query select v_last.id, v_last.value, v_last.created_at::timestamptz;
       return;
     end if;
   end loop;

@@ -100,9 +100,10 @@ declare
 begin
   return query
   select n.id, n.label, n.key::text, n.title::text, n.status::text, n.props, n.project::text, n.scope::text,
-         n.focus::text, n.valid_from, n.valid_to, pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at),
-         n.trust_level::float8, n.source, n.version, n.created_at, n.updated_at,
-         case when n.status = 'archived' then n.updated_at end, n.org_id, n.user_id, n.agent_id, n.session_id
+         n.focus::text, n.valid_from::timestamptz, n.valid_to::timestamptz,
+         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at),
+         n.trust_level::float8, n.source, n.version, n.created_at::timestamptz, n.updated_at::timestamptz,
+         case when n.status = 'archived' then n.updated_at::timestamptz end, n.org_id, n.user_id, n.agent_id, n.session_id
   from pgmem.visible_node n where n.seq = v_node.seq;
 end;
 $$;

@@ -247,10 +247,26 @@ comment on function pgmem.argument_number is
   'A number from 0 to 1 from the arguments of a verb; the default when it is missing.';
 
 
+-- The domain moment refuses the same times in its own words.
+create or replace function pgmem.require_moment(p_time timestamptz, p_name text) returns timestamptz
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+begin
+  if p_time not between '0001-01-02 00:00:00+00' and '9999-12-30 23:59:59.999999+00' then
+    raise exception using errcode = 'PM001',
+      message = format('%s is not a time that every program can read: send one from 0001-01-02 to 9999-12-30 in UTC%s.', p_name,
+                       case when p_name in ('valid_from', 'valid_to') then ', or leave it out for an open end' else '' end);
+  end if;
+  return p_time;
+end;
+$$;
+comment on function pgmem.require_moment is 'A time that the tables hold; one outside the years 1 to 9999 is an error that names it.';
+
+
 create or replace function pgmem.argument_time(p_arguments jsonb, p_name text) returns timestamptz
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_text text := nullif(btrim(p_arguments ->> p_name), '');
+  v_time timestamptz;
 begin
   if v_text is null then
     return null;  -- before the block below, which opens a savepoint
@@ -260,12 +276,13 @@ begin
     if v_text !~ '^\d{4}-\d{2}-\d{2}' then
       raise invalid_datetime_format;
     end if;
-    return v_text::timestamptz;
+    v_time := v_text::timestamptz;
   exception when invalid_datetime_format or datetime_field_overflow or invalid_text_representation
     or invalid_parameter_value then
     raise exception using errcode = 'PM001',
       message = format('%s is not a valid date: send YYYY-MM-DD or an ISO 8601 time such as 2026-04-08T10:00:00Z.', p_name);
   end;
+  return pgmem.require_moment(v_time, p_name);
 end;
 $$;
 comment on function pgmem.argument_time is 'A point in time from the arguments of a verb; null when it is missing.';

@@ -55,11 +55,12 @@ begin
   end if;
   v_node.status := coalesce(p_record ->> 'status', 'active');
   perform pgmem.one_of('status', v_node.status, '{active,superseded,archived,expired,stub}');
-  v_updated := (p_record ->> 'updated_at')::timestamptz;
-  v_node.created_at := least(coalesce((p_record ->> 'created_at')::timestamptz, v_updated, pgmem.now()), pgmem.now());
+  v_updated := pgmem.require_moment((p_record ->> 'updated_at')::timestamptz, 'updated_at');
+  v_node.created_at := least(coalesce(
+    pgmem.require_moment((p_record ->> 'created_at')::timestamptz, 'created_at'), v_updated, pgmem.now()), pgmem.now());
   v_node.updated_at := greatest(least(coalesce(v_updated, v_node.created_at), pgmem.now()), v_node.created_at);
-  v_node.valid_from := (p_record ->> 'valid_from')::timestamptz;
-  v_node.valid_to := (p_record ->> 'valid_to')::timestamptz;
+  v_node.valid_from := pgmem.require_moment((p_record ->> 'valid_from')::timestamptz, 'valid_from');
+  v_node.valid_to := pgmem.require_moment((p_record ->> 'valid_to')::timestamptz, 'valid_to');
   v_node.initial_confidence := pgmem.argument_number(p_record, 'confidence', null);
   v_node.trust_level := least(pgmem.argument_number(p_record, 'trust_level', p_caller.trust_level),
     case when pgmem.is_reviewer() then 1.0 else p_caller.trust_level end);

@@ -210,7 +210,7 @@ begin
       v_regions := coalesce(v_regions, pgmem.regions_of(states));
       v_state.begins_at := v_state.valid_from;
       select max(o.version) filter (where o.replaced_at = 'infinity' and o.begins_at = v_state.valid_from
-                 and (o.title, o.props) = (v_state.title, v_state.props) and v_regions[o.version] @> v_state.valid_from),
+                 and (o.title, o.props) = (v_state.title, v_state.props) and v_regions[o.version] @> v_state.valid_from::timestamptz),
              range_agg(v_regions[o.version]) filter (where o.begins_at > v_state.valid_from)
       into v_restated, v_later from unnest(states) o where o.valid_from is not null;
       select range_agg(v_regions[o.version]) into v_after from unnest(states) o where o.version > v_restated;

@@ -243,7 +243,7 @@ begin
     if v_state.same then
       v_same := v_same + v_state.region;
       if v_state.dated and v_state.replaced_at = 'infinity' and v_state.begins_at = v_new.valid_from
-          and v_state.region @> v_new.valid_from and not p_sure then
+          and v_state.region @> v_new.valid_from::timestamptz and not p_sure then
         v_restated := v_state.version;
         v_same_end := v_state.valid_to is not distinct from v_new.valid_to;
       end if;

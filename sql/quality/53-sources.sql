@@ -144,7 +144,7 @@ declare
   v_project bigint := pgmem.find_project(p_project_id);
 begin
   return query
-  select n.id, c.target, n.updated_at
+  select n.id, c.target, n.updated_at::timestamptz
   from pgmem.node n
   cross join lateral pgmem.cited(n.props) c
   left join pgmem.source_check k on k.node_seq = n.seq and k.target = c.target

@@ -177,7 +177,7 @@ declare
   v_before  timestamptz := (select e.at from pgmem.recall_event e where e.seq = p_after and e.tenant = any (v_tenants));
 begin
   return query
-  select r.seq, r.at, r.act, r.by, r.project, r.session_id, r.agent_id, r.tokens,
+  select r.seq, r.at::timestamptz, r.act, r.by, r.project, r.session_id, r.agent_id, r.tokens,
     (select jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', pgmem.list_title(n.label, n.title, n.props), 'status', n.status,
               'verdict', said.act) order by m.place)
      from unnest(r.memory_ids) with ordinality as m(id, place)

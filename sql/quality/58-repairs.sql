@@ -214,7 +214,7 @@ declare
 begin
   return query
   select c.id, c.label, c.title::text, c.project, c.with_id, c.with_label, c.with_title::text, c.with_project,
-         c.created_at
+         c.created_at::timestamptz
   from pgmem.open_conflict c
   where (v_project is null or v_project in (c.project_seq, c.with_project_seq))
     and (p_id is null or p_id in (c.id, c.with_id))

@@ -135,7 +135,8 @@ begin
     return query
     select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.text_under(s.label, s.title, s.props)), s.status::text,
            s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
-           pgmem.branch_of(s.label, s.props), s.version, s.created_at, s.updated_at, pgmem.said_by(s.source, s.trust_level)
+           pgmem.branch_of(s.label, s.props), s.version, s.created_at::timestamptz, s.updated_at::timestamptz,
+           pgmem.said_by(s.source, s.trust_level)
     from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
           where (v_project is null or m.project_seq = v_project) and (p_labels is null or m.label = any (p_labels))
             and (v_after is null or m.seq < v_after) and (p_status is null or m.status = p_status)
@@ -151,7 +152,8 @@ begin
   return query
   select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)), n.status::text,
          n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id,
-         pgmem.branch_of(n.label, n.props), n.version, n.created_at, n.updated_at, pgmem.said_by(n.source, n.trust_level)
+         pgmem.branch_of(n.label, n.props), n.version, n.created_at::timestamptz, n.updated_at::timestamptz,
+         pgmem.said_by(n.source, n.trust_level)
   from pgmem.node n
   where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
     and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
@@ -636,8 +638,8 @@ begin
     select s.session_id, count(*) as turns, min(s.seq) as first_seq, max(s.seq) as last_seq from newest s
     group by s.session_id order by max(s.seq) desc limit p_limit
   )
-  select h.session_id, f.title::text, l.project, l.agent_id, l.source, h.turns, coalesce(f.valid_from, f.created_at),
-         coalesce(l.valid_from, l.created_at), l.id
+  select h.session_id, f.title::text, l.project, l.agent_id, l.source, h.turns,
+         coalesce(f.valid_from, f.created_at)::timestamptz, coalesce(l.valid_from, l.created_at)::timestamptz, l.id
   from held h join pgmem.node f on f.seq = h.first_seq join pgmem.node l on l.seq = h.last_seq
   order by h.last_seq desc;
 end;
@@ -676,7 +678,7 @@ declare
 begin
   return query
   select * from (
-    (select n.recorded_at as at, case when n.version = 1 then 'saved' else 'changed' end as kind, n.id, n.label,
+    (select n.recorded_at::timestamptz as at, case when n.version = 1 then 'saved' else 'changed' end as kind, n.id, n.label,
             pgmem.list_title(n.label, n.title, n.props), n.project, n.session_id, n.agent_id, n.source, null, null
      from pgmem.node n
      where n.tenant = any (v_tenants) and pgmem.is_memory(n.label)

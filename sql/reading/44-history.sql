@@ -43,10 +43,10 @@ declare
 begin
   return query
   select s.version, s.title, s.status, s.props,
-         case when r.region is null or isempty(r.region) then coalesce(s.valid_from, s.begins_at) else lower(r.region) end,
+         case when r.region is null or isempty(r.region) then coalesce(s.valid_from, s.begins_at)::timestamptz else lower(r.region) end,
          case when r.region is null or isempty(r.region) then s.valid_to else upper(r.region) end,
-         s.ingested_at, nullif(s.replaced_at, 'infinity'), s.source, s.trust_level, r.region is null or isempty(r.region),
-         s.agent_id, pgmem.said_by(s.source, s.trust_level)
+         s.ingested_at::timestamptz, nullif(s.replaced_at, 'infinity')::timestamptz, s.source, s.trust_level,
+         r.region is null or isempty(r.region), s.agent_id, pgmem.said_by(s.source, s.trust_level)
   from pgmem.recorded_state s left join pgmem.state_regions(v_node.seq) r on r.version = s.version
   where s.seq = v_node.seq order by s.version;
 end;

@@ -273,8 +273,8 @@ create or replace function pgmem.with_period(
 ) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
-  p_node.valid_from := coalesce(p_valid_from, pgmem.argument_time(p_node.props, 'valid_from'));
-  p_node.valid_to := coalesce(p_valid_to, pgmem.argument_time(p_node.props, 'valid_to'));
+  p_node.valid_from := coalesce(pgmem.require_moment(p_valid_from, 'valid_from'), pgmem.argument_time(p_node.props, 'valid_from'));
+  p_node.valid_to := coalesce(pgmem.require_moment(p_valid_to, 'valid_to'), pgmem.argument_time(p_node.props, 'valid_to'));
   p_node.initial_confidence := pgmem.argument_number(p_node.props, 'confidence', null);
   p_node.props := p_node.props - '{valid_from,valid_to,confidence}'::text[];
   perform pgmem.require_period(p_node.valid_from, p_node.valid_to);

@@ -66,6 +66,7 @@ begin
     raise exception using errcode = 'PM001', message =
       'This store has tenants, so a token is bound to one: send org_id, user_id or both (--org, --user).';
   end if;
+  perform pgmem.require_moment(p_expires_at, 'expires_at');
   if p_expires_at <= pgmem.now() then
     raise exception using errcode = 'PM001', message = 'expires_at lies in the past; send a later time, or none.';
   end if;

@@ -189,6 +189,42 @@ def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
 
 
 @pytest.mark.parametrize("store", STORES)
+def test_times_that_no_program_reads_are_repaired_and_said(database: MakeDatabase, program: Program) -> None:
+    dsn = past_the_pooler(database())
+    install_released(dsn, program)
+    wrong = {
+        "EntityFact": {"created_at": "-infinity", "valid_from": "0044-03-15 BC", "valid_to": "0043-03-15 BC"},
+        "Decision": {"created_at": "12000-01-01", "updated_at": "infinity"},
+    }
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute("alter table pgmem.node disable trigger user")
+        for label, times in wrong.items():
+            changed = ", ".join(f"{name} = '{value}'" for name, value in times.items())
+            connection.execute(f"update pgmem.node set {changed} where label = '{label}'".encode())
+        connection.execute("alter table pgmem.node enable trigger user")
+        connection.execute(
+            "update pgmem.node_version set ingested_at = '0044-03-15 BC', replaced_at = '0043-03-15 BC'"
+        )
+        before = connection.execute("select count(*) from pgmem.node").fetchone()
+    done = schema.upgrade(dsn, ())
+    for label, times in wrong.items():
+        for name in times:
+            assert [
+                line for line in done.notices if f"node: {name} of " in line and "year 1 to 9999" in line
+            ], label
+    with psycopg.connect(dsn) as connection:
+        assert connection.execute("select count(*) from pgmem.node").fetchone() == before
+        rows = connection.execute(
+            "select label, created_at, updated_at, valid_from, valid_to from pgmem.node where label = any (%s)",
+            (list(wrong),),
+        ).fetchall()
+        assert {str(row[1].date()) for row in rows} == {"0001-01-02", "9999-12-30"}
+        states = connection.execute("select ingested_at, replaced_at from pgmem.node_version").fetchall()
+        assert {str(row[0].date()) for row in states} == {"0001-01-02"}
+    with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
+        assert caller(connection)("search_memory", query="alert on the lag", project_id="shop")["title"]
+
+
 def test_a_verb_of_release_0_1_0_gains_loses_and_changes_an_argument(
     store: str, database: MakeDatabase, program: Program, sql_folder: Path, request: pytest.FixtureRequest
 ) -> None:
