@@ -2099,9 +2099,11 @@ VERBS = {
                 ),
                 "cursor": Argument("The cursor of the page, kept for known_peer."),
                 "since": Argument(
-                    "The cursor of this feed up to which the other store knows it; unset: near titles are not compared."
+                    "The cursor of this feed up to which the other store knows it; unset, or one that cannot be used: all that it keeps is new."
                 ),
-                "until": Argument("The cursor of this feed when the exchange began."),
+                "until": Argument(
+                    "The cursor of this feed when the exchange began; unset: near titles are not compared."
+                ),
                 "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
                 "pushed": Argument(
                     "The cursor of this feed behind the last change that the peer has applied, kept for known_peer."

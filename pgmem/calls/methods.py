@@ -3765,7 +3765,8 @@ class Verbs:
                 both sides is left out.
 
         Raises:
-            CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+            CursorLost: The cursor is of another store, of a past of it that is no more, or older than what
+                the feed keeps.
             InvalidArgument: after is not a cursor.
             MemoryNotFound: no such project exists.
             NotPermitted: All tenants, and the login is neither owner nor reviewer.
@@ -3839,16 +3840,15 @@ class Verbs:
             peer: What the cursors of the other store begin with; `changes` without it leaves out what came
                 from there.
             cursor: The cursor of the page, kept for known_peer.
-            since: The cursor of this feed up to which the other store knows it; unset: near titles are not
-                compared.
-            until: The cursor of this feed when the exchange began.
+            since: The cursor of this feed up to which the other store knows it; unset, or one that cannot
+                be used: all that it keeps is new.
+            until: The cursor of this feed when the exchange began; unset: near titles are not compared.
             dry_run: Only report what it would do.
             pushed: The cursor of this feed behind the last change that the peer has applied, kept for
                 known_peer.
 
         Raises:
             InvalidArgument: changes is not a list.
-            CursorLost: since or until is not a cursor of this feed.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """

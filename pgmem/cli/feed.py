@@ -126,8 +126,8 @@ def _say(done: Exchanged, store: Store, *, dry_run: bool) -> None:
         said = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()) if outcome != "present")
         typer.echo(f"{side}: {would}{said}" if said else f"{side}: nothing new")
     if done.anew:
-        typer.echo("The changes since the last exchange are kept no longer, so all was compared anew; a relation that "
-                   "was removed meanwhile on one side is still on the other.")  # fmt: skip
+        typer.echo(visible(f"Everything was compared, because {done.anew}; a relation that was removed meanwhile on "
+                           "one side may be on both again."))  # fmt: skip
     for side, arrival in done.shown:
         reason = f": {arrival.reason}" if arrival.reason else ""
         typer.echo(visible(f"  {arrival.outcome} {side}: {arrival.title or ''} {arrival.id or ''}{reason}"))

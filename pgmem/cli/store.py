@@ -60,6 +60,13 @@ def init(
     cell: Annotated[
         int | None, typer.Option("--cell", min=0, max=255, help="The number of the store behind a front.")
     ] = None,
+    new_feed: Annotated[
+        bool,
+        typer.Option(
+            "--new-feed",
+            help="Give a copy of a store a new identity: its memories stay, and a sync compares all once.",
+        ),
+    ] = False,
 ) -> None:
     """Create the schema, or upgrade it to this release."""
     if sql:
@@ -76,7 +83,7 @@ def init(
             lambda: _with_store(
                 settings,
                 lambda found: schema.upgrade(
-                    found, settings=settings.store, roles=roles, cell=cell, progress=show
+                    found, settings=settings.store, roles=roles, cell=cell, new_feed=new_feed, progress=show
                 ),
             )
         )
@@ -87,6 +94,7 @@ def init(
         f"{', '.join(done.extensions) or 'none, full text only'}"
         f"{'; with the roles of row-level security' if roles else ''}"
         f"{'' if cell is None else f'; cell {cell}'}"
+        f"{'; its feed is a new one' if new_feed else ''}"
         f"{_left_to_worker(done)}"
     )
     if done.rules:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import anyio
 
 from pgmem.errors import CursorLost, InvalidArgument
-from pgmem.feed.peers import PAGE, PARTS, Folder, Peer, Record
+from pgmem.feed.peers import FOLDER, PAGE, PARTS, Folder, Peer, Place, Record
 from pgmem.models import Arrival, PeerState
 
 _CLOCK_S = 60.0
@@ -31,8 +32,8 @@ class Exchanged:
     here: Counter[str] = field(default_factory=Counter)
     there: Counter[str] = field(default_factory=Counter)
     shown: list[tuple[str, Arrival]] = field(default_factory=list)
-    anew: bool = False
-    """Whether changes since the last exchange are kept no longer, so that all was compared."""
+    anew: str | None = None
+    """Why all was compared instead of what changed since the last exchange, as the end of a sentence."""
 
     def count(self, side: str, arrivals: Iterable[Arrival]) -> None:
         """Count the outcomes of a page."""
@@ -69,85 +70,131 @@ class Exchange:
         Raises:
             InvalidArgument: both are the same store, or their releases or clocks differ too much.
         """
+        me = (await self._here.state()).feed
         asked = monotonic()
-        other = await there.state()
+        other = await there.state(me)
         took = monotonic() - asked
         mine = await self._here.state(other.feed)
         _require_fitting(mine, other, name, took)
         self._here.vectors = there.vectors = bool({*mine.models} & {*other.models})
         head = (await self._here.changes("now"))["cursor"]
+        self.done.anew = await self._why_anew(there, mine, other, name)
+        anew = self.done.anew is not None
+        kept: dict[str, str | None] = {}
         # Their changes come first: what goes there then is what both sides make of it.
         pulled = 0
-        async for page, cursor in pages(there, mine.pulled, mine.feed, self._begin_anew):
-            await self._take(page, peer=other.feed, cursor=cursor, since=mine.pushed, until=head)
+        async for page, cursor in pages(there, None if anew else mine.pulled, mine.feed):
+            kept["cursor"] = cursor or kept.get("cursor")
+            # Both cursors are kept together at the end of a comparison, so that one that was killed begins again.
+            await self._take(
+                page, peer=other.feed, cursor=None if anew else cursor, since=mine.pushed, until=head
+            )
             self._progress("received", pulled := pulled + len(page))
         sent = 0
-        async for page, cursor in pages(self._here, mine.pushed, late=self._begin_anew):
+        async for page, cursor in pages(self._here, None if anew else mine.pushed):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
                 self.done.count("there", await there.apply(page, peer=mine.feed, dry_run=self._dry_run))
                 self._progress("sent", sent := sent + len(page))
-            if cursor and not self._dry_run:
+            kept["pushed"] = cursor or kept.get("pushed")
+            if cursor not in (None, mine.pushed) and not (anew or self._dry_run):
                 await self._here.apply([], peer=other.feed, pushed=cursor)
+        if anew and not self._dry_run:
+            await self._here.apply([], peer=other.feed, **kept)
+        if kept["pushed"] != other.pulled and not self._dry_run:
+            # By this cursor the other store shows later that this one was set back.
+            await there.apply([], peer=mine.feed, cursor=kept["pushed"])
         return self.done
+
+    async def _why_anew(self, there: Peer, mine: PeerState, other: PeerState, name: str) -> str | None:
+        """Why what is kept of the last exchange cannot be used, on either side; None if it can."""
+        if mine.pulled is not None and not mine.pulled.startswith(f"{other.feed}."):
+            return f"what is kept of {name} is not a cursor of its feed"
+        known = other.pulled if (other.pulled or "").startswith(f"{mine.feed}.") else None
+        asked = (
+            (there, mine.pulled, name),
+            (self._here, mine.pushed, "this store"),
+            (self._here, known, "this store"),
+        )
+        for peer, cursor, whose in asked:
+            try:
+                if cursor is not None:
+                    await peer.reach(cursor)
+            except CursorLost as error:
+                return _lost(error, whose)
+        return None
 
     async def with_folder(self, folder: Folder) -> Exchanged:
         """Apply the files of other stores, then write what changed here since the last time.
 
         Raises:
-            InvalidArgument: a file is not whole or of another format, or its clock is ahead of this one.
+            InvalidArgument: a file is not whole or of another format, or its clock is ahead of this one; a file has the
+                name of this store, and it has not written it.
         """
-        mine = await self._here.state("folder")
+        mine = await self._here.state(FOLDER)
+        place = folder.require_own(mine.feed, Place.of(mine.pulled))
         head = (await self._here.changes("now"))["cursor"]
         for feed in folder.feeds():
             if feed == mine.feed:
                 continue
-            known = (await self._here.state(feed)).pulled or ""
-            # A cursor of its feed, and not a number, is of an exchange without a folder.
-            for number, path, late in folder.unread(feed, int(known) if known.isdecimal() else 0):
-                self.done.anew |= late and known.isdecimal()
+            last = await self._last_read(feed)
+            for each, path, late in folder.unread(feed, last):
+                if late and last:
+                    self.done.anew = f"files of changes of {feed} were put together meanwhile"
                 header, changes = folder.read(path)
                 ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
                 if ahead > _CLOCK_S:
                     raise InvalidArgument(_clocks(str(path), ahead))
                 for first in range(0, len(changes), PAGE):
-                    page = changes[first : first + PAGE]
-                    last = first + PAGE >= len(changes)
-                    reached = str(number) if last else None
-                    await self._take(page, peer=feed, cursor=reached, since=mine.pushed, until=head)
+                    await self._take(changes[first : first + PAGE], peer=feed, since=mine.pushed, until=head)
+                if not self._dry_run:
+                    await self._here.apply([], peer=f"{FOLDER} {feed}", cursor=str(each))
                 self._progress("received", len(changes))
-        written, readable = folder.last(mine.feed, int(mine.pulled or 0))
+        written, readable = folder.last(mine.feed, place.number)
         begins = mine.pushed is None or not readable
+        if mine.pushed is not None:
+            try:
+                await self._here.reach(mine.pushed)
+            except CursorLost as error:
+                self.done.anew, begins = _lost(error, "this store"), True
         cursor = mine.pushed
 
-        async def own(after: str | None) -> AsyncIterator[list[Record]]:
+        async def own() -> AsyncIterator[list[Record]]:
             nonlocal cursor
-            async for page, to in pages(self._here, after):
+            async for page, to in pages(self._here, None if begins else mine.pushed):
                 cursor = to or cursor
-                yield [change for change in page if after is None or _known_by(change) not in self._arrived]
+                yield [change for change in page if begins or _known_by(change) not in self._arrived]
 
         if self._dry_run:
-            async for page in own(None if begins else mine.pushed):
+            async for page in own():
                 self.done.there["written"] += len(page)
             return self.done
-        number = written + 1
-        count = await folder.write(mine, number, own(None if begins else mine.pushed), whole=begins)
+        new = Place(written + 1, uuid4().hex)
+
+        async def plan() -> None:
+            # A run that is killed when the file is there knows it again; a copy of this store does not.
+            noted = replace(place, planned=new.mark)
+            await self._here.apply([], peer=FOLDER, cursor=str(noted))
+
+        count = await folder.write(mine, new.number, own(), whole=begins, mark=new.mark, plan=plan)
         self.done.there["written"] += count
-        if count and not begins and folder.is_long(mine.feed):
-            noted = cursor
-            await folder.write(mine, number, own(None), whole=True)
-            cursor, begins = noted, True
         if cursor is not None:
-            done = str(number if count else written)
-            await self._here.apply([], peer="folder", cursor=done, pushed=cursor)
+            await self._here.apply([], peer=FOLDER, cursor=str(new if count else place), pushed=cursor)
         if count and begins:
-            folder.shorten(mine.feed, number)
+            folder.shorten(mine.feed, new.number)
+        elif count and folder.is_long(mine.feed):
+            await folder.put_together(mine, new.number, new.mark)
         return self.done
 
-    def _begin_anew(self) -> None:
-        self.done.anew = True
+    async def _last_read(self, feed: str) -> int:
+        """The number of the last file of a store that was read."""
+        kept = (await self._here.state(f"{FOLDER} {feed}")).pulled
+        if kept is None:
+            # Of an earlier release; a cursor of its feed, and not a number, is of an exchange without a folder.
+            kept = (await self._here.state(feed)).pulled
+        return Place.of(kept).number
 
-    async def _take(self, page: list[Record], **options: str | None) -> None:
+    async def _take(self, page: Sequence[Record], **options: str | None) -> None:
         """Apply changes of another store here."""
         arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
         self.done.count("here", arrivals)
@@ -218,7 +265,10 @@ def _known_by(change: Record) -> tuple[str, Any]:
 
 def _require_fitting(mine: PeerState, other: PeerState, name: str, took_s: float) -> None:
     if mine.feed == other.feed:
-        raise InvalidArgument(f"{name} is this store itself: name another one.")
+        raise InvalidArgument(
+            f"{name} is this store itself, or one of the two is a copy of the other: name another one, or run "
+            "pgmem init --new-feed on the copy, which gives it a new identity and keeps its memories."
+        )
     releases = [".".join(state.release.split(".")[:2]) for state in (mine, other)]
     if releases[0] != releases[1]:
         raise InvalidArgument(
@@ -236,3 +286,10 @@ def _clocks(name: str, ahead_s: float) -> str:
         f"The clock of {name} is {minutes} minutes {which} the one here: the later of two changes wins, so set the "
         "clocks right, then sync again."
     )
+
+
+def _lost(error: CursorLost, whose: str) -> str:
+    """Why a cursor is lost, as the end of a sentence."""
+    why = str(error).split(": export", maxsplit=1)[0]
+    why = why.replace("The changes after this cursor", f"the changes of {whose} since the last exchange")
+    return why.replace("This cursor", f"the cursor of {whose}")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import json
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,12 +26,33 @@ FORMAT = 1
 PAGE = 500
 _TIMEOUT_S = 600.0
 _REQUEST_BYTES = 250_000
+FOLDER = "folder"
+"""In known_peer the name of the last file that was written into a folder; with a feed, of the last that was read."""
 SMALL_BYTES = 2**20
 """Of files of changes that a store never puts together."""
 PARTS = ("vocabulary", "purge", "project", "focus", "memory", "edge", "save")
 """What a store that is met for the first time is read by; the words of its vocabulary each time."""
 
 Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Place:
+    """The last file that a store wrote into its folder, the mark in it, and that of one that it set out to write."""
+
+    number: int = 0
+    mark: str = ""
+    planned: str = ""
+
+    @classmethod
+    def of(cls, kept: str | None) -> Place:
+        """Read it as known_peer keeps it; what no exchange keeps is none."""
+        match = re.fullmatch(r"(\d{1,8})(?: ([0-9a-f]{32}|-))?(?: ([0-9a-f]{32}))?", kept or "")
+        return cls(int(match[1]), (match[2] or "").strip("-"), match[3] or "") if match else cls()
+
+    def __str__(self) -> str:
+        """As known_peer keeps it."""
+        return " ".join(filter(None, (str(self.number), self.mark or (self.planned and "-"), self.planned)))
 
 
 class Peer(Protocol):
@@ -48,6 +69,14 @@ class Peer(Protocol):
         """Return the page of its feed after a cursor: changes with their records, cursor, more, held.
 
         `without` leaves out what came from the store with this feed.
+        """
+        ...
+
+    async def reach(self, cursor: str) -> None:
+        """Ask whether its feed can be read on from a cursor.
+
+        Raises:
+            CursorLost: it cannot.
         """
         ...
 
@@ -82,6 +111,11 @@ class StorePeer:
         )
         return asdict(page)
 
+    async def reach(self, cursor: str) -> None:
+        """Ask whether its feed can be read on from a cursor."""
+        with _as_lost():
+            await self.memory.changes(cursor, limit=1)
+
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""
         rows = await self.memory.caller.database.rows(
@@ -107,6 +141,15 @@ class StorePeer:
             places = [arrival.place for arrival in arrivals if arrival.outcome == "waits"]
             if not places:
                 return sorted(done, key=lambda arrival: arrival.place)
+
+
+@contextmanager
+def _as_lost() -> Iterator[None]:
+    """A text that was never a cursor, such as a tenant may have kept in its own store, is lost as well."""
+    try:
+        yield
+    except InvalidArgument as error:
+        raise CursorLost(str(error)) from None
 
 
 class HttpPeer:
@@ -189,6 +232,10 @@ class HttpPeer:
             return {"changes": [dict(each) for each in page["changes"]], "cursor": str(page["cursor"]),
                     "more": bool(page["more"]), "held": bool(page["held"])}  # fmt: skip
 
+    async def reach(self, cursor: str) -> None:
+        """Ask whether its feed can be read on from a cursor."""
+        await self._ask("GET", {"after": cursor, "reach": "1"})
+
     async def records(self, part: str, place: list[str] | None) -> list[dict[str, Any]]:
         """Return a page of a part of its export."""
         query = {"part": part, "place": json.dumps(place) if place else None, **self._options()}
@@ -197,20 +244,25 @@ class HttpPeer:
             return [{"place": list(row["place"]), "record": dict(row["record"])} for row in rows]
 
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
-        """Apply a page of another store, in requests that a server takes."""
+        """Apply a page of another store, in requests that a server takes; the cursor goes with the last one."""
         done: list[Arrival] = []
         batch: list[Record] = []
         size = 0
+        cursor = options.pop("cursor", None)
         for number, change in enumerate(changes, 1):
             batch.append(change)
             size += len(json.dumps(change, default=str))
-            if size > _REQUEST_BYTES or number == len(changes):
-                before = number - len(batch)
-                rows = await self._ask("POST", body={"changes": batch, **options})
-                with self._understood():
-                    done += [Arrival(**{**row, "place": row["place"] + before}) for row in rows]
+            if size > _REQUEST_BYTES and number < len(changes):
+                done += await self._send(batch, number - len(batch), options)
                 batch, size = [], 0
+        if batch or cursor:
+            done += await self._send(batch, len(changes) - len(batch), {**options, "cursor": cursor})
         return done
+
+    async def _send(self, batch: list[Record], before: int, options: dict[str, Any]) -> list[Arrival]:
+        rows = await self._ask("POST", body={"changes": batch, **options})
+        with self._understood():
+            return [Arrival(**{**row, "place": row["place"] + before}) for row in rows]
 
     async def aclose(self) -> None:
         """Close its connections."""
@@ -221,8 +273,9 @@ class Folder:
     """A folder that another program synchronises: each store writes files of changes there and reads those of others.
 
     A file has a header, the changes as lines of JSON, and an end; it appears by a rename and never changes. The files
-    of a store are numbered. Once those of its changes are larger than all that it holds, it writes that into a file,
-    `-whole`, and removes the earlier ones.
+    of a store are numbered. The first, `-whole`, has all that the store holds. Once those of its changes are larger
+    than it, the store puts all of them together in another one and removes the earlier ones. A random mark in the
+    header shows a store which files it has written itself, and not a copy of it.
 
     Args:
         place: the folder.
@@ -272,10 +325,43 @@ class Folder:
         last = max([known, *changes, *wholes])
         return last, {*range(max(wholes, default=0) + 1, last + 1)} <= {*changes}
 
+    def require_own(self, feed: str, kept: Place) -> Place:
+        """Require that the last file with the name of a store is one that it remembers to have written.
+
+        Returns:
+            Its last file; of a run that was killed before it could remember it too.
+
+        Raises:
+            InvalidArgument: another store has its name: one of the two is a copy, or it was set back.
+        """
+        files = {**self._files(feed, whole=False), **self._files(feed, whole=True)}
+        last = max(files, default=0)
+        if last < kept.number or not last or (not kept.mark and last <= kept.number + 1):
+            return kept
+        mark = str(self.read(files[last])[0].get("mark"))
+        if last == kept.number and mark == kept.mark:
+            return kept
+        if last == kept.number + 1 and mark == kept.planned:
+            return Place(last, mark)
+        raise InvalidArgument(
+            f"{files[last]} has the name of this store, which has not written it: the store was copied, or set back "
+            "to an earlier state. Run pgmem init --new-feed, which gives it a new identity and keeps its "
+            "memories, then sync again."
+        )
+
     async def write(
-        self, state: PeerState, number: int, pages: AsyncIterator[list[Record]], *, whole: bool = False
+        self,
+        state: PeerState,
+        number: int,
+        pages: AsyncIterator[list[Record]],
+        *,
+        whole: bool = False,
+        mark: str,
+        plan: Callable[[], Awaitable[object]] | None = None,
     ) -> int:
-        """Write a file of changes, or of all that a store holds; return how many it has. No file is written for none.
+        """Write a file of changes, or of all that a store adds to the folder; return how many it has.
+
+        No file is written for none. `mark` is in its header; `plan` is called before the file appears.
 
         Raises:
             InvalidArgument: the folder cannot be written, or another process has written this file.
@@ -288,13 +374,15 @@ class Folder:
                 half.unlink(missing_ok=True)
             with part.open("x", encoding="utf-8") as out:
                 header = {"pgmem_changes": FORMAT, "release": state.release, "feed": state.feed,
-                          "at": datetime.now(UTC).isoformat()}  # fmt: skip
+                          "at": datetime.now(UTC).isoformat(), "mark": mark}  # fmt: skip
                 out.write(json_line(header))
                 async for page in pages:
                     count += len(page)
                     out.writelines(map(json_line, page))
                 out.write(json_line({"end": count}))
             if count:
+                if plan is not None:
+                    await plan()
                 if path.exists():
                     raise FileExistsError(errno.EEXIST, "another process has written it; sync again")
                 part.rename(path)
@@ -304,6 +392,25 @@ class Folder:
             with suppress(OSError):  # a file system that is read-only
                 part.unlink()
         return count
+
+    async def put_together(self, state: PeerState, number: int, mark: str) -> None:
+        """Write the files of a store into one, with each thing as it was said last, and remove them."""
+        # A file of all that a store had put together has what its changes up to the same number said.
+        files = sorted((each, not whole, path) for whole in (True, False)
+                       for each, path in self._files(state.feed, whole=whole).items())  # fmt: skip
+        said: dict[str, Record] = {}
+        for _, _, path in files:
+            for change in self.read(path)[1]:
+                named = name_of(change)
+                said.pop(named, None)
+                said[named] = change
+        records = sorted(said.values(), key=_part_of)
+
+        async def page() -> AsyncIterator[list[Record]]:
+            yield records
+
+        await self.write(state, number, page(), whole=True, mark=mark)
+        self.shorten(state.feed, number)
 
     def is_long(self, feed: str) -> bool:
         """Whether the files of a store's changes are larger than all that it holds."""
@@ -352,6 +459,33 @@ class Folder:
             unreadable(value, reason) if reason or not isinstance(value, dict) else value
             for _, value, reason in lines[1:-1]
         ]
+
+
+def name_of(change: Record) -> str:
+    """A name of what a change is about: the same for all that is said of one memory, relation or review."""
+    record = change.get("record") or change
+    if change.get("kind") == "unrelated" and not change.get("record"):
+        return f"{change['id']} {change['label']} {change['other_id']}"
+    match record.get("type"):
+        case "edge" | "unrelated":
+            return f"{record.get('src')} {record.get('rel')} {record.get('dst')}"
+        case "node" | "purge":
+            return str(record.get("id"))
+        case "save":
+            return str(record.get("save_id"))
+        case "label" | "relation" | "model":
+            return f"{record['type']} {record.get('name')}"
+    return json.dumps(record, default=str)
+
+
+def _part_of(change: Record) -> int:
+    """The place of the part of an export that a change belongs to."""
+    record = change.get("record") or change
+    part = {"purge": "purge", "node": "memory", "save": "save", "label": "vocabulary", "relation": "vocabulary",
+            "model": "vocabulary"}.get(str(record.get("type")), "edge")  # fmt: skip
+    if part == "memory":
+        part = {"Project": "project", "FocusArea": "focus"}.get(str(record.get("label")), part)
+    return PARTS.index(part)
 
 
 def unreadable(change: Any, reason: str | None) -> Record:

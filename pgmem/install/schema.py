@@ -136,6 +136,7 @@ def upgrade(
     roles: bool = False,
     renew: bool = True,
     cell: int | None = None,
+    new_feed: bool = False,
     progress: Progress = lambda _line: None,
 ) -> Upgrade:
     """Bring a database to this release, in one transaction, and renew its rows after it; concurrent callers take turns.
@@ -147,6 +148,7 @@ def upgrade(
         roles: make the roles of the second layer of isolation and hand the schema to `pgmem_owner`; needs CREATEROLE.
         renew: renew the rows before it returns; else the next round of a worker does.
         cell: the number of the store among the cells behind a front; None keeps the one it has.
+        new_feed: give the store a new identity, as a copy of another one needs; its memories stay.
         progress: called with a line for each step that takes long.
 
     Raises:
@@ -182,6 +184,7 @@ def upgrade(
         connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
         connection.execute("select pgmem.grant_rights()")
         connection.execute(_step("number").encode(), (cell,))
+        connection.execute("select pgmem.settle_feed(%s)", (new_feed,))
         _set_rows(connection, settings or {})
         connection.execute(_step("name_extension_schema").encode())
         if roles:

@@ -11,6 +11,10 @@
 -- running is final: a reader that stops there (feed_horizon) misses nothing and reads nothing twice.
 -- docs/explanation/order-of-commits.md has the proof.
 --
+-- A store may be set back: by a restored snapshot, to a point in time, or to a standby that was promoted late. It then gives
+-- the same numbers to other changes. So a cursor has a digest of the change that it names, and one of a past that is no more
+-- is lost.
+--
 -- A writer notifies only while somebody listens: listen_changes keeps a row in pgmem.listener for a few minutes, and a
 -- listener calls it again before they are over. A listener that was killed costs
 -- the store some notifications that nobody hears.
@@ -78,41 +82,84 @@ comment on function pgmem.feed_end is
   'The last change below a horizon; where there is none, the last that is kept no longer.';
 
 
+create or replace function pgmem.change_digest(p_stamp xid8, p_seq bigint, p_id uuid, p_at timestamptz) returns text
+language sql immutable
+begin atomic
+  select left(md5(p_stamp::text || '/' || p_seq::text || '/' || p_id::text || '/' || extract(epoch from p_at)::text), 8);
+end;
+comment on function pgmem.change_digest is
+  'What a cursor knows a change by: a store that was set back gives its number to another one.';
+
+
+create or replace function pgmem.feed_cursor(p_stamp xid8, p_seq bigint) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('%s.%s.%s.%s', pgmem.feed_name(), p_stamp, p_seq, coalesce(
+    (select pgmem.change_digest(c.stamp, c.seq, c.id, c.at) from pgmem.change c where (c.stamp, c.seq) = (p_stamp, p_seq)),
+    (select nullif(f.kept_digest, '') from pgmem.feed f where (f.kept_stamp, f.kept_seq) = (p_stamp, p_seq)), '00000000'));
+$$;
+comment on function pgmem.feed_cursor is 'The cursor of a place in the feed.';
+
+
 create or replace function pgmem.feed_place(p_after text, out stamp xid8, out seq bigint)
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
-  v_name text := pgmem.feed_name();
-  v_part text[] := regexp_match(p_after, '^([0-9a-f]{12})\.([0-9]{1,19})\.([0-9]{1,18})$');
-  v_feed pgmem.feed;
+  v_name   text := pgmem.feed_name();
+  v_part   text[] := regexp_match(p_after, '^([0-9a-f]{12})\.([0-9]{1,19})\.([0-9]{1,18})(?:\.([0-9a-f]{8}))?$');
+  v_feed   pgmem.feed;
+  v_digest text;
+  v_lost   text;
 begin
   select * into strict v_feed from pgmem.feed;
   if p_after = 'now' then
     select e.stamp, e.seq into stamp, seq from pgmem.feed_end(pgmem.feed_horizon()) e;
+    return;
   elsif p_after is null then
     stamp := v_feed.kept_stamp;
     seq := v_feed.kept_seq;
+    return;
   elsif v_part is null then
     raise exception using errcode = 'PM001',
       message = 'after must be a cursor that changes has returned, or now; leave it out to read from the beginning.';
-  elsif v_part[1] <> v_name then
-    raise exception using errcode = 'PM012',
-      message = 'This cursor is of another store: export this one, then read on from the cursor of its header.';
-  else
-    stamp := v_part[2]::xid8;
-    seq := v_part[3]::bigint;
-    if stamp > pg_snapshot_xmax(pg_current_snapshot()) and not pg_is_in_recovery() then
-      raise exception using errcode = 'PM012', message = 'This cursor is ahead of the store, which was set back to '
-        'an earlier state: export it, then read on from the cursor of its header.';
-    elsif (stamp, seq) < (v_feed.kept_stamp, v_feed.kept_seq) then
-      raise exception using errcode = 'PM012', message = format('The changes after this cursor are kept no longer '
-        '(feed_days is %s): export the store, then read on from the cursor of its header.',
-        pgmem.setting_text('feed_days'));
-    end if;
+  end if;
+  stamp := v_part[2]::xid8;
+  seq := v_part[3]::bigint;
+  select pgmem.change_digest(c.stamp, c.seq, c.id, c.at) into v_digest
+  from pgmem.change c where (c.stamp, c.seq) = (feed_place.stamp, feed_place.seq);
+  v_lost := case
+    when v_part[1] <> v_name then 'This cursor is of another store'
+    when v_part[4] is null then
+      'This cursor is of an earlier release, which did not say of which past of the store it is'
+    when (stamp, seq) < (v_feed.kept_stamp, v_feed.kept_seq) then format(
+      'The changes after this cursor are kept no longer (feed_days is %s, feed_rows %s)',
+      pgmem.setting_text('feed_days'), pgmem.setting_text('feed_rows'))
+    when (stamp, seq) = (v_feed.kept_stamp, v_feed.kept_seq) then
+      case when v_part[4] <> coalesce(nullif(v_feed.kept_digest, ''), '00000000') then 'past' end
+    -- A standby may not have it yet; an erasure takes the changes of a tenant along.
+    when v_digest is null and not (pg_is_in_recovery() and stamp >= pgmem.feed_horizon()
+      or (stamp, seq) <= (v_feed.erased_stamp, v_feed.erased_seq)) then 'past'
+    when v_digest <> v_part[4] then 'past' end;
+  if v_lost is not null then
+    raise exception using errcode = 'PM012', message = case v_lost
+      when 'past' then 'This cursor is of another past of the store, which was set back to an earlier state or copied'
+      else v_lost end || ': export the store, then read on from the cursor of its header.';
   end if;
 end;
 $$;
 comment on function pgmem.feed_place is 'The place in the feed that a cursor names; an error for one that cannot be used.';
+
+
+create or replace function pgmem.feed_place_or(p_after text, p_else text, out stamp xid8, out seq bigint)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_column
+begin
+  select f.stamp, f.seq into stamp, seq from pgmem.feed_place(p_after) f;
+exception when sqlstate 'PM012' or sqlstate 'PM001' then
+  select f.stamp, f.seq into stamp, seq from pgmem.feed_place(p_else) f;
+end;
+$$;
+comment on function pgmem.feed_place_or is
+  'The place in the feed that a cursor names, or that of another one where the first cannot be used.';
 
 
 select pgmem.declare_answer('change_answer', $$
@@ -178,9 +225,10 @@ begin
       v_end := v_from;
     end if;
   end if;
-  v_answer.cursor := format('%s.%s.%s', pgmem.feed_name(), v_end.stamp, v_end.seq);
+  v_answer.cursor := pgmem.feed_cursor(v_end.stamp, v_end.seq);
   select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{stamp,seq,tenant,origin}'::text[])
-      || jsonb_build_object('cursor', format('%s.%s.%s', split_part(v_answer.cursor, '.', 1), r.stamp, r.seq))
+      || jsonb_build_object('cursor', format('%s.%s.%s.%s', split_part(v_answer.cursor, '.', 1), r.stamp, r.seq,
+                                            pgmem.change_digest(r.stamp, r.seq, r.id, r.at)))
       || case when p_content and r.place = r.last_place
            then jsonb_build_object('record', pgmem.change_record(row(r.stamp, r.seq, r.subject, r.kind, r.id,
              r.other_id, r.label, r.version, r.project, r.tenant, r.at, r.origin)::pgmem.change, v_tenants, p_vectors)) else '{}' end
@@ -210,7 +258,7 @@ all_tenants: The changes of every tenant, instead of what the caller sees.
 vectors: Whether the content holds vectors.
 without: What the cursors of another store begin with: what came from there and is the same on both sides is left out.
 
-CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+CursorLost: The cursor is of another store, of a past of it that is no more, or older than what the feed keeps.
 InvalidArgument: after is not a cursor.
 MemoryNotFound: no such project exists.
 NotPermitted: All tenants, and the login is neither owner nor reviewer.
@@ -252,34 +300,50 @@ begin
   with old as (
     select c.stamp, c.seq from pgmem.change c
     where c.at < pgmem.now() - make_interval(days => pgmem.setting_int('feed_days'))
+      or c.seq <= (select l.seq from pgmem.change l order by l.stamp desc, l.seq desc limit 1)
+                  - pgmem.setting_int('feed_rows')
     order by c.stamp, c.seq limit p_limit
   ), gone as (
-    delete from pgmem.change c using old where (c.stamp, c.seq) = (old.stamp, old.seq) returning c.stamp, c.seq
+    delete from pgmem.change c using old where (c.stamp, c.seq) = (old.stamp, old.seq) returning c.*
   ), last as (
-    select g.stamp, g.seq from gone g order by g.stamp desc, g.seq desc limit 1
+    select g.stamp, g.seq, pgmem.change_digest(g.stamp, g.seq, g.id, g.at) as digest
+    from gone g order by g.stamp desc, g.seq desc limit 1
   ), moved as (
-    update pgmem.feed f set kept_stamp = l.stamp, kept_seq = l.seq from last l
+    update pgmem.feed f set kept_stamp = l.stamp, kept_seq = l.seq, kept_digest = l.digest from last l
     where (l.stamp, l.seq) > (f.kept_stamp, f.kept_seq)
   )
   select count(*) into v_gone from gone;
   return v_gone;
 end;
 $$;
-comment on function pgmem.prune_feed is 'Remove changes older than feed_days, the oldest first; how many it removed.';
+comment on function pgmem.prune_feed is
+  'Remove changes that are older than feed_days or more than feed_rows, the oldest first; how many it removed.';
 
 
 create or replace function pgmem.begin_feed() returns void
 language sql set search_path = pgmem, pg_temp as $$
   delete from pgmem.change;
-  update pgmem.feed set id = gen_random_uuid(), kept_stamp = '0', kept_seq = 0,
+  update pgmem.feed set id = gen_random_uuid(), kept_stamp = '0', kept_seq = 0, kept_digest = '',
+    erased_stamp = '0', erased_seq = 0, mark = null,
     system = (select c.system_identifier::text from pg_control_system() c);
 $$;
 comment on function pgmem.begin_feed is
   'Begin another feed: the stamps of this one are of another server, or of a state that the store was set back from.';
 
--- In a store that was copied from another server.
-select pgmem.begin_feed() where (select f.system from pgmem.feed f)
-  <> (select c.system_identifier::text from pg_control_system() c);
+create or replace function pgmem.settle_feed(p_new boolean default false) returns boolean
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  if p_new or (select f.system from pgmem.feed f) <> (select c.system_identifier::text from pg_control_system() c) then
+    perform pgmem.begin_feed();
+    return true;
+  end if;
+  return false;
+end;
+$$;
+comment on function pgmem.settle_feed is
+  'Begin another feed in a store that was copied from another server, or where it is asked for; whether it did.';
+
+select pgmem.settle_feed();
 
 
 create or replace function pgmem.listen_changes(out until timestamptz)
@@ -328,7 +392,7 @@ begin
   if (v_end.stamp, v_end.seq) < (v_from.stamp, v_from.seq) then
     v_end := v_from;
   end if;
-  cursor := format('%s.%s.%s', pgmem.feed_name(), v_end.stamp, v_end.seq);
+  cursor := pgmem.feed_cursor(v_end.stamp, v_end.seq);
 end;
 $$;
 comment on function pgmem.changed_tenants is $$
@@ -338,7 +402,7 @@ A front asks all cells; its cursor is that of each, with a space between them.
 
 after: The cursor of the call before, or now.
 
-CursorLost: The cursor is of another store, ahead of this one, or older than feed_days.
+CursorLost: The cursor is of another store, of a past of it that is no more, or older than what the feed keeps.
 NotPermitted: The login is neither the owner nor a member of pgmem_trusted.
 $$;
 select pgmem.declare_verb('changed_tenants', p_rights => 'worker', p_effect => 'look', p_reach => 'sum');

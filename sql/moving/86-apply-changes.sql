@@ -477,8 +477,8 @@ create or replace function pgmem.near_since(p_node pgmem.node, p_since text, p_u
 )
 language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 declare
-  v_from record := pgmem.feed_place(p_since);
-  v_end  record := pgmem.feed_place(p_until);
+  v_from record := pgmem.feed_place_or(p_since, null);
+  v_end  record := pgmem.feed_place_or(p_until, 'now');
 begin
   return query
   select row(n.*)::pgmem.node, t.apart, t.contradicts and s.score < pgmem.setting_float('dedup_supersede')
@@ -721,9 +721,6 @@ begin
     raise exception using errcode = 'PM001',
       message = 'changes must be a list; send those of a page that changes has returned with content.';
   end if;
-  if p_until is not null then  -- both are cursors of this feed, whether a change needs them or not
-    perform pgmem.feed_place(p_since), pgmem.feed_place(p_until);
-  end if;
   begin
     -- No id lives again after its purge, so a purge comes before the memory that was saved after it under the same name.
     foreach v_kind in array '{vocabulary,purge,Project,FocusArea,node,edge,save,unknown}'::text[] loop
@@ -822,12 +819,11 @@ run takes the whole page.
 changes: The changes of a page that `changes` returned with content, or lines of an export.
 peer: What the cursors of the other store begin with; `changes` without it leaves out what came from there.
 cursor: The cursor of the page, kept for known_peer.
-since: The cursor of this feed up to which the other store knows it; unset: near titles are not compared.
-until: The cursor of this feed when the exchange began.
+since: The cursor of this feed up to which the other store knows it; unset, or one that cannot be used: all that it keeps is new.
+until: The cursor of this feed when the exchange began; unset: near titles are not compared.
 pushed: The cursor of this feed behind the last change that the peer has applied, kept for known_peer.
 
 InvalidArgument: changes is not a list.
-CursorLost: since or until is not a cursor of this feed.
 $$;
 select pgmem.declare_verb('apply_changes', p_rights => 'writer', p_effect => 'repeat',
   p_answer => 'list[Arrival]', p_patience => 'report');

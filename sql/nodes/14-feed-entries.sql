@@ -63,7 +63,7 @@ declare
 begin
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   values (pgmem.change_stamp(), pgmem.change_subject_of(new.label), 'saved', new.id, new.label, new.version,
-          case new.label when 'Project' then new.key else new.project end, new.tenant, new.recorded_at);
+          case new.label when 'Project' then new.key else new.project end, new.tenant, pgmem.clock());
   v_told := pgmem.notify_change();
   return null;
 end;
@@ -124,3 +124,13 @@ begin
 end;
 $$;
 comment on function pgmem.record_review is 'Trigger: a save that waits for a person, or was decided, enters the feed.';
+
+
+create or replace function pgmem.note_erased() returns void
+language sql set search_path = pgmem, pg_temp as $$
+  update pgmem.feed f set erased_stamp = c.stamp, erased_seq = c.seq
+  from (select l.stamp, l.seq from pgmem.change l order by l.stamp desc, l.seq desc limit 1) c
+  where (c.stamp, c.seq) > (f.erased_stamp, f.erased_seq);
+$$;
+comment on function pgmem.note_erased is
+  'Note before the changes of a tenant are erased how far the feed reaches: a cursor up to there may name one of them.';

@@ -400,6 +400,7 @@ begin
   if p_dry_run or v_answer.total = 0 then
     return v_answer;
   end if;
+  perform pgmem.note_erased();
   for v_table in select * from pgmem.subject_tables() where own order by name = 'node' desc loop
     execute format('delete from pgmem.%I t where %s', v_table.name, v_table.condition) using v_org, v_user;
   end loop;

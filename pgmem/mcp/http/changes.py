@@ -104,7 +104,7 @@ def wants_stream(scope: Scope) -> bool:
 def is_exchange(scope: Scope) -> bool:
     """Whether a request is of another store: what it sends, and what it reads beside the feed of a tenant."""
     query = QueryParams(scope["query_string"])
-    return scope["method"] == "POST" or "state" in query or "part" in query
+    return scope["method"] == "POST" or "state" in query or "part" in query or "reach" in query
 
 
 async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
@@ -112,7 +112,7 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
 
     Args:
         memory: of the tenant.
-        body: of a POST: {changes, peer, dry_run}.
+        body: of a POST: {changes, peer, cursor, dry_run}.
         scope: of the request.
         receive: of the request.
         send: takes the answer.
@@ -125,10 +125,11 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
             sent = parse(body.decode(), "The body")
             if not isinstance(sent, dict) or not isinstance(sent.get("changes"), list):
                 raise InvalidArgument("Send an object with changes, a list.")
-            peer = sent.get("peer")
+            peer, cursor = sent.get("peer"), sent.get("cursor")
             rows = await store.apply(
                 sent["changes"],
                 peer=peer if isinstance(peer, str) else None,
+                cursor=cursor if isinstance(cursor, str) else None,
                 dry_run=sent.get("dry_run") is True,
             )
             found = [asdict(row) for row in rows]
@@ -139,6 +140,9 @@ async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send
             if place is not None and not (isinstance(place, list) and all(type(x) is str for x in place)):
                 raise InvalidArgument("The place must be that of a record: a list of texts.")
             found = await store.records(query["part"], place)
+        elif "reach" in query:
+            await store.reach(query.get("after") or "now")
+            found = {}
         else:
             found = await store.changes(query.get("after") or "now", query.get("without"))
     except (DatabaseUnavailable, Busy):
