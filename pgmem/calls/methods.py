@@ -2518,7 +2518,8 @@ class Verbs:
         The oldest come first. Where a later decision supersedes the one that a save resembled, the later
         one is the candidate.
 
-        `score` is the Jaccard similarity of the two titles, 0 to 1.
+        `score` is the Jaccard similarity of the two titles, 0 to 1. An agent is shown that a save waits and
+        why, without its texts.
 
         Args:
             project_id: Only those of this project; unset: of all that the caller sees.
@@ -2536,8 +2537,9 @@ class Verbs:
         """Read one save that waits for a person, or is decided, beside the memory it concerns.
 
         The candidate is the memory that is current in the line of the one that the save resembled, or the
-        one that a change would change. Where what waits is stored already, as two stores had saved it, the
-        artifact is that memory. A decided save has resolved_by and no arguments.
+        one that a change would change. An agent gets no arguments of a save that waits. Where what waits is
+        stored already, as two stores had saved it, the artifact is that memory. A decided save has
+        resolved_by and no arguments.
 
         Args:
             save_id: The id of the save.

@@ -94,7 +94,7 @@ declare
   v_place pgmem.node := pgmem.item_place(v_name, null, p_caller);
   v_node  pgmem.node := p_node;
 begin
-  perform pgmem.require_no_steering(jsonb_build_array(p_name, p_notes), p_caller);
+  perform pgmem.require_no_steering(jsonb_build_array(p_name, p_type, p_notes), p_caller);
   if v_node.seq is null then
     v_node := pgmem.stored_item(v_place, p_name);  -- a forgotten one is brought back, with its history
   end if;

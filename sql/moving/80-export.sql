@@ -156,6 +156,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp set ti
 set extra_float_digits = 1 set bytea_output = 'hex' as $$
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);
+  v_reader  pgmem.caller := pgmem.caller();
   v_seq     bigint := case when p_part not in ('save', 'purge') then coalesce(p_after[1], '0')::bigint end;
 begin
   case p_part
@@ -231,9 +232,11 @@ begin
     return query
     select array[a.tenant, a.save_id::text], (jsonb_strip_nulls(to_jsonb(a) - '{tenant,arguments,batch}'::text[])
       || jsonb_build_object('type', 'save', 'arguments', a.arguments, 'batch', a.batch))::text
-    from pgmem.save_attempt a
-    where a.tenant = any (v_tenants) and (p_after is null or (a.tenant, a.save_id) > (p_after[1], p_after[2]::uuid))
-    order by a.tenant, a.save_id limit p_limit;
+    from (select s as attempt from pgmem.save_attempt s
+          where s.tenant = any (v_tenants) and (p_after is null or (s.tenant, s.save_id) > (p_after[1], p_after[2]::uuid))
+          order by s.tenant, s.save_id limit p_limit) page
+    cross join lateral pgmem.held_texts(page.attempt, v_reader) a
+    order by a.tenant, a.save_id;
   else
     raise exception using errcode = 'PM001',
       message = format('Unknown part %s of an export. '

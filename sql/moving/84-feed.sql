@@ -280,7 +280,8 @@ set bytea_output = 'hex' as $$
     when 'review' then (
       select jsonb_strip_nulls(to_jsonb(a) - '{tenant,arguments,batch}'::text[])
              || jsonb_build_object('type', 'save', 'arguments', a.arguments, 'batch', a.batch)
-      from pgmem.save_attempt a where a.save_id = p_change.id and a.tenant = p_change.tenant)
+      from pgmem.save_attempt s cross join lateral pgmem.held_texts(s, pgmem.caller()) a
+      where s.save_id = p_change.id and s.tenant = p_change.tenant)
     else coalesce(
       (select pgmem.node_record(n, p_vectors) || pgmem.approval_record(n) from pgmem.node n
        where n.id = p_change.id and (p_tenants is null or n.tenant = any (p_tenants))),

@@ -70,6 +70,7 @@ declare
   v_written record;
   v_change  jsonb;
 begin
+  perform pgmem.require_no_steering(p_relations, v_caller);
   perform pgmem.lock_targets(v_asked.node, p_relations);
   v_written := pgmem.write_named(v_asked.node, v_asked.key_field, v_caller);
   v_answer.id := (v_written.node).id;

@@ -313,14 +313,15 @@ create or replace function pgmem.list_reviews(
 ) returns setof pgmem.review
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.project,
-         coalesce(left(t.title, 200), ''), coalesce(t.text, (a.arguments - '{project_id,label,key,title}'::text[])::text),
+         coalesce(left(t.title, 200), ''), coalesce(t.text, (shown.arguments - '{project_id,label,key,title}'::text[])::text, ''),
          n.id, n.title::text, n.props ->> 'rationale', n.status::text,
          pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message,
          (pgmem.review_artifact(r.attempt)).id, pgmem.review_outcomes(r.attempt)
-  from pgmem.visible_attempt a
+  from (select pgmem.caller() as caller) c cross join pgmem.visible_attempt a
   cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r
   cross join lateral pgmem.reviewed(r.attempt) n
-  cross join lateral pgmem.asked_texts(a.verb, a.arguments) t
+  cross join lateral pgmem.held_texts(r.attempt, c.caller) shown
+  cross join lateral pgmem.asked_texts(a.verb, shown.arguments) t
   where a.status = 'failed' and a.dedup_outcome = 'manual_review'
     and (p_project_id is null or pgmem.folded(a.project) = pgmem.folded(p_project_id))
   order by a.created_at limit p_limit;
@@ -330,7 +331,8 @@ List the saves and changes under review, each beside the memory it resembles or 
 
 The oldest come first. Where a later decision supersedes the one that a save resembled, the later one is the candidate.
 
-`score` is the Jaccard similarity of the two titles, 0 to 1.
+`score` is the Jaccard similarity of the two titles, 0 to 1. An agent is shown that a save waits and why, without its
+texts.
 
 project_id: Only those of this project; unset: of all that the caller sees.
 $$;
@@ -356,7 +358,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.review_detail;
 begin
-  select a.save_id, a.verb, a.project, a.status, coalesce(a.arguments, '{}'), a.message,
+  select a.save_id, a.verb, a.project, a.status, coalesce((pgmem.held_texts(r.attempt, pgmem.caller())).arguments, '{}'), a.message,
          coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version,
          case when a.status in ('saved', 'dropped', 'partial') then a.artifact_id else stored.id end, a.resolved_by,
          a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at,
@@ -378,7 +380,7 @@ comment on function pgmem.get_review is $$
 Read one save that waits for a person, or is decided, beside the memory it concerns.
 
 The candidate is the memory that is current in the line of the one that the save resembled, or the one that a change
-would change. Where what waits is stored already, as two stores had saved it, the artifact is that memory. A decided save
+would change. An agent gets no arguments of a save that waits. Where what waits is stored already, as two stores had saved it, the artifact is that memory. A decided save
 has resolved_by and no arguments.
 
 save_id: The id of the save.
