@@ -319,6 +319,7 @@ VERBS = {
                     required=True,
                 ),
                 "id": Argument("The memory that would be forgotten or edited.", type="uuid"),
+                "origin": Argument("Where the change was found, such as a file; a person is shown it."),
             },
         ),
         Verb("list_tombstones", "look", "reader"),

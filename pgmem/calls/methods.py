@@ -637,14 +637,18 @@ class Verbs:
         verb: str,
         arguments: Mapping[str, Any],
         id: UUID | None = None,
+        origin: str | None = None,
     ) -> SaveResult:
         """Ask a person to decide about a change; asked for again, it is the same review.
+
+        The review says who proposed it, and where they found it.
 
         Args:
             verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
             arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or
                 those of the save.
             id: The memory that would be forgotten or edited.
+            origin: Where the change was found, such as a file; a person is shown it.
 
         Raises:
             InvalidArgument: another verb, or arguments is not an object.
@@ -653,7 +657,7 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "propose_change", SaveResult, {"verb": verb, "arguments": arguments, "id": id}
+            "propose_change", SaveResult, {"verb": verb, "arguments": arguments, "id": id, "origin": origin}
         )
 
     async def upsert_entity(

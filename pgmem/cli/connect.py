@@ -136,6 +136,14 @@ def _instruct(client: str, folder: Path, *, undo: bool, dry_run: bool) -> None:
     for proposal in done.proposals:
         what = "removed" if proposal.text is None else "new" if proposal.id is None else "changed"
         typer.echo(f"For review, {what}: {visible(proposal.text or proposal.id or '')}")
+    if done.left:
+        first = done.left[0].text or done.left[0].id or ""
+        typer.echo(
+            f"{counted(len(done.left), 'more change')} in it, from {visible(first)!r} on, wait: "
+            "the file stays as it is. Decide those above (pgmem review), remove what is not yours, and "
+            "run the command again."
+        )
+        return
     if done.of_agents:
         stays = counted(done.of_agents, "decision of an agent stays", "decisions of agents stay")
         typer.echo(

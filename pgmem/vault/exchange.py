@@ -488,7 +488,9 @@ class Vault:
         if self._dry_run:
             return
         try:
-            await self._memory.propose_change("forget", {"purge": False}, UUID(key))
+            await self._memory.propose_change(
+                "forget", {"purge": False}, UUID(key), f"{agreed.place}, which was deleted"
+            )
         except DatabaseUnavailable:
             raise
         except PgmemError as error:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -41,6 +41,8 @@ _LINE = re.compile(r"^- (?P<text>.*?) <!-- (?P<id>[0-9a-f-]{36}) -->$")
 _LINE_CHARS = 400
 _MOST_BYTES = 4 * 2**20
 _MOST_TOKENS = 4_000
+_MOST_PROPOSALS = 20
+"""Of one file in one run, as a person decides on each; a clone may hold a block with thousands of lines."""
 
 
 class Block(NamedTuple):
@@ -133,23 +135,27 @@ def proposals(block: Block, written: Mapping[str, str]) -> list[Proposal]:
         block: as it is.
         written: the texts of the lines that pgmem would write now, by id.
     """
-    made, seen = [], set()
+    made, seen, kept = [], set(), set(written.values())
     for line in block.lines:
         if found := _LINE.match(line.rstrip()):
             seen.add(found["id"])
             if found["id"] in written and found["text"] != written[found["id"]]:
                 made.append(Proposal(found["id"], found["text"]))
-        elif line.startswith(("- ", "* ")) and line[2:].strip():
+        elif line.startswith(("- ", "* ")) and line[2:].strip() and line[2:].strip() not in kept:
             made.append(Proposal(None, line[2:].strip()))
     return made + [Proposal(key, None) for key in written if key not in seen]
 
 
 class Kept(NamedTuple):
-    """What a run did: its proposals, whether the file changes, and how many decisions of agents stay out of it."""
+    """What a run did: its proposals, whether the file changes, and how many decisions of agents stay out of it.
+
+    `left` are changes by hand beyond the limit of a run: with any, the file stays as it is.
+    """
 
     proposals: list[Proposal]
     written: bool
     of_agents: int = 0
+    left: Sequence[Proposal] = ()
 
 
 async def keep(
@@ -187,13 +193,14 @@ async def keep(
         made: list[Proposal] = []
         if block is not None and block.changed:
             made = proposals(block, {key: line_text(item) for key, item in items.items()})
-        after = put(before, None if undo else render(project, standing, decisions))
+        made, left = made[:_MOST_PROPOSALS], made[_MOST_PROPOSALS:]
+        after = before if left else put(before, None if undo else render(project, standing, decisions))
     except InvalidArgument as error:
         raise InvalidArgument(f"{file}: {error}") from None
     if dry_run:
-        return Kept(made, after != before, of_agents)
+        return Kept(made, after != before, of_agents, left)
     for proposal in made:
-        await _propose(memory, project, proposal, items)
+        await _propose(memory, project, proposal, items, str(file))
     if after != before:
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -202,22 +209,22 @@ async def keep(
             plain_files.replace(file, after, mode=None, like=file.lstat() if file.exists() else None)
         except OSError as error:
             raise InvalidArgument(f"{file} cannot be written: {error.strerror or error}.") from None
-    return Kept(made, after != before, of_agents)
+    return Kept(made, after != before, of_agents, left)
 
 
 async def _propose(
-    memory: Memory, project: str, proposal: Proposal, items: Mapping[str, Mapping[str, Any]]
+    memory: Memory, project: str, proposal: Proposal, items: Mapping[str, Mapping[str, Any]], file: str
 ) -> None:
     item = items.get(proposal.id or "")
     if proposal.id is not None and proposal.text is None:
-        await memory.propose_change("forget", {"purge": False}, UUID(proposal.id))
+        await memory.propose_change("forget", {"purge": False}, UUID(proposal.id), file)
     elif item is not None and proposal.text is not None and not line_text(item).endswith("…"):
         text = proposal.text.removeprefix(f"{item['title']}: ")
         field = TEXTS.get(str(item["label"]), "body")
-        await memory.propose_change("edit_memory", {"properties": {field: text}}, UUID(proposal.id))
+        await memory.propose_change("edit_memory", {"properties": {field: text}}, UUID(proposal.id), file)
     else:
         content = {"content": proposal.text, "project_id": project, "scope": "project"}
-        await memory.propose_change("save_context", content)
+        await memory.propose_change("save_context", content, origin=file)
 
 
 def digest(text: str) -> str:

@@ -393,14 +393,12 @@ begin
     perform pgmem.require_no_twin(v_node);
   end if;
   if p_whole or pgmem.writes_all(p_node, p_properties, p_title) then
+    return pgmem.taken_over(v_node, p_caller.source, p_caller.trust_level, p_by);
+  end if;
+  v_node.trust_level := least(p_node.trust_level, p_caller.trust_level);
+  if p_caller.trust_level < p_node.trust_level
+      or p_caller.trust_level = p_node.trust_level and p_node.source in ('cli', 'ui') then
     v_node.source := p_caller.source;
-    v_node.trust_level := p_caller.trust_level;
-  else
-    v_node.trust_level := least(p_node.trust_level, p_caller.trust_level);
-    if p_caller.trust_level < p_node.trust_level
-        or p_caller.trust_level = p_node.trust_level and p_node.source in ('cli', 'ui') then
-      v_node.source := p_caller.source;
-    end if;
   end if;
   v_node.agent_id := p_by;
   v_node := pgmem.update_node(v_node);

@@ -396,6 +396,20 @@ It comes first in the lock order: of two calls with one save_id, the second find
 $$;
 
 
+-- By the name that the agent has: one that floods the reviews stops nobody else.
+create or replace function pgmem.reviews_are_full(p_caller pgmem.caller, p_save_id uuid) returns boolean
+language sql stable set search_path = pgmem, pg_temp as $$
+  select not (p_caller.source in ('cli', 'ui', 'sync', 'sql') and pgmem.is_reviewer()) and (
+    select count(*) filter (where a.save_id <> p_save_id) >= pgmem.setting_int('max_open_reviews')
+           and count(*) filter (where a.save_id = p_save_id) = 0
+    from pgmem.save_attempt a
+    where a.tenant = p_caller.tenant and a.status = 'failed' and a.dedup_outcome = 'manual_review'
+      and a.agent_id is not distinct from p_caller.agent_id and a.decides is not true);
+$$;
+comment on function pgmem.reviews_are_full is
+  'Whether as many reviews of an agent are open as may be (max_open_reviews), this save apart.';
+
+
 create or replace function pgmem.record_attempt(
   p_caller pgmem.caller,
   p_verb text,
@@ -433,6 +447,13 @@ begin
       and a.save_id <> p_result.save_id
     order by a.created_at limit 1;
     p_result.save_id := coalesce(v_waiting, p_result.save_id);
+  end if;
+  if p_result.dedup_outcome = 'manual_review' and p_result.status = 'failed'
+      and pgmem.reviews_are_full(p_caller, p_result.save_id) then
+    return pgmem.make_result('failed', p_candidate_id => p_result.candidate_id, p_save_id => p_result.save_id,
+      p_message => format('Not kept: %s saves and changes of this agent wait for a person, as many as may '
+        '(max_open_reviews).', pgmem.setting_int('max_open_reviews')),
+      p_next_step => 'It is not kept, as too many wait: ask the person to decide some (pgmem review), then send it again.');
   end if;
   if p_result.status <> 'saved' then
     v_open.source := p_caller.source;

@@ -53,6 +53,9 @@ declare
     to_char(p_present.begins_at at time zone 'UTC', 'YYYY-MM-DD'), to_char(p_from at time zone 'UTC', 'YYYY-MM-DD'));
   v_held pgmem.save_result := pgmem.hold_change(p_caller, p_verb, p_arguments, p_present, v_message);
 begin
+  if v_held.dedup_outcome is null then
+    v_message := concat_ws(' ', v_message, v_held.message);
+  end if;
   return jsonb_build_object('conflict', 'open', 'action', 'review', 'since', p_present.begins_at,
     'save_id', v_held.save_id, 'message', v_message);
 end;
@@ -100,11 +103,13 @@ comment on function pgmem.needs_review is
 create or replace function pgmem.propose_change(
   p_verb text,
   p_arguments jsonb,
-  p_id uuid default null
+  p_id uuid default null,
+  p_origin text default null
 ) returns pgmem.save_result
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller  pgmem.caller := pgmem.require_writer();
+  v_origin  text := pgmem.clean_text(p_origin, 'origin');
   v_node    pgmem.node;
 begin
   if jsonb_typeof(p_arguments) is distinct from 'object' then
@@ -117,15 +122,18 @@ begin
     raise exception using errcode = 'PM001', message = 'verb must be forget, edit_memory or a verb that saves a kind.';
   end if;
   return pgmem.hold_change(v_caller, p_verb, pgmem.require_length(p_arguments), v_node,
-    'Proposed by a change in a file.');
+    format('Proposed by %s (%s)%s.', coalesce(v_caller.agent_id, pgmem.login()), v_caller.source, ', in ' || v_origin));
 end;
 $$;
 comment on function pgmem.propose_change is $$
 Ask a person to decide about a change; asked for again, it is the same review.
 
+The review says who proposed it, and where they found it.
+
 verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
 arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.
 id: The memory that would be forgotten or edited.
+origin: Where the change was found, such as a file; a person is shown it.
 
 InvalidArgument: another verb, or arguments is not an object.
 MemoryNotFound: no such memory is visible to the caller.
