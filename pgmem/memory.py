@@ -17,6 +17,7 @@ from pgmem.calls.caller import Caller
 from pgmem.calls.methods import Verbs
 from pgmem.calls.replay import replay_outbox
 from pgmem.database.attached import Attached
+from pgmem.database.closing import to_its_end
 from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
@@ -102,16 +103,18 @@ class Memory(Verbs):
         database = Database(settings, scope, source)
         attach(database, settings)
         embedder = create_provider(settings)
-        await database.open()
         memory = cls(database, embedder)
         try:
+            await database.open()
             await memory.register_embedder()
             await memory.replay_outbox(within_s=5)
             yield memory
         finally:
             database.retire()
-            await embedder.aclose()
-            await database.close()
+            try:
+                await to_its_end(embedder.aclose())
+            finally:
+                await database.close()
 
     @classmethod
     def on(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -39,8 +40,9 @@ def follow(
 
     async def run(memory: Memory) -> None:
         start = None if after == "start" else after
-        async for change in memory.follow(start, project_id=project, content=not store.as_json):
-            typer.echo(for_json(json_line(asdict(change))[:-1]) if store.as_json else line(change))
+        async with aclosing(memory.follow(start, project_id=project, content=not store.as_json)) as changes:
+            async for change in changes:
+                typer.echo(for_json(json_line(asdict(change))[:-1]) if store.as_json else line(change))
 
     store.run(run)
 

@@ -182,4 +182,4 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                         log.warning("the database does not answer: %s", summary(error))
                     with anyio.move_on_after(settings.worker_interval_s):
                         await stopping.wait()
-            tasks.cancel_scope.cancel()
+                tasks.cancel_scope.cancel()  # before the memory is closed under what sends and answers

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import LiteralString, TypeVar
+from typing import Any, LiteralString, Self, TypeVar
 
-import anyio
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline
 from psycopg.abc import PQGen
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, dict_row
 
+from pgmem.database.closing import to_its_end
 from pgmem.database.pipeline import first_error_only, sent_first
 from pgmem.database.silent import NO_CELL
 from pgmem.errors import CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
@@ -30,23 +31,53 @@ _CANCEL_S = 2.0  # to ask the server to cancel a statement
 class Connection(AsyncConnection[DictRow]):
     """A connection that cancels its statement when the caller gives up, and whose pipelines work."""
 
+    @classmethod
+    async def connect(cls, conninfo: str = "", **options: Any) -> Self:
+        """Connect as psycopg does; one that is cancelled meanwhile closes its socket at once."""
+        try:
+            return await super().connect(conninfo, **options)
+        except asyncio.CancelledError as error:
+            raise error.with_traceback(None) from None  # its frames hold what is connected by half
+
     async def cancel_safe(self, *, timeout: float = _CANCEL_S) -> None:
         """Ask the server to cancel the statement, whose result is no longer needed; takes at most two seconds.
 
-        It is shielded, because a cancel scope of anyio cancels every await again.
+        A caller that is cancelled once more waits for it too.
         """
-        with anyio.CancelScope(shield=True):
-            await super().cancel_safe(timeout=min(timeout, _CANCEL_S))
+        await to_its_end(super().cancel_safe(timeout=min(timeout, _CANCEL_S)))
 
     async def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
-        """Run a generator of psycopg to its end; see `pipeline.sent_first`."""
-        return await super().wait(sent_first(self.pgconn, gen), interval, timeout)
+        """Run a generator of psycopg to its end, or close it; see `pipeline.sent_first`."""
+        steps = sent_first(self.pgconn, gen)
+        try:
+            return await super().wait(steps, interval, timeout)
+        finally:
+            steps.close()
 
     @asynccontextmanager
     async def pipeline(self) -> AsyncIterator[AsyncPipeline]:
         """Send the statements of the block without waiting for their answers; see `pipeline.first_error_only`."""
         async with first_error_only(super().pipeline()) as pipeline:
             yield pipeline
+
+
+@asynccontextmanager
+async def opened(dsn: str, **options: Any) -> AsyncIterator[Connection]:
+    """Give a connection outside the pools for the time of the block; a transaction that is open then is rolled back.
+
+    It is closed without a word to the server, which takes no await: the block that psycopg has (`async with
+    connection`) rolls back first, and whoever is cancelled once more in that await leaves the connection open. Nothing
+    else in this package opens such a connection.
+
+    Args:
+        dsn: where.
+        options: those of psycopg; rows are dicts unless they say otherwise.
+    """
+    connection = await Connection.connect(dsn, **{"row_factory": dict_row, **options})
+    try:
+        yield connection
+    finally:
+        await connection.close()
 
 
 @contextmanager

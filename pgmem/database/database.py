@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, suppress
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from time import monotonic
@@ -17,11 +17,12 @@ from time import monotonic
 import anyio
 import psycopg
 from psycopg import AsyncConnection, IsolationLevel
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow
 
 from pgmem._verbs import VERBS
 from pgmem.database.call import Request
-from pgmem.database.connection import connecting, losing
+from pgmem.database.closing import Tasks, to_its_end
+from pgmem.database.connection import connecting, losing, opened
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import Identity, opening
 from pgmem.database.pool import Pool, Pools, give_back
@@ -85,6 +86,7 @@ class _Shared:
     is_outdated: bool = False
     running: int = 0
     wakes: Wakes | None = None
+    beside: Tasks = field(default_factory=Tasks)
 
 
 class Database:
@@ -207,8 +209,18 @@ class Database:
         return dsn
 
     @property
+    def beside(self) -> Tasks:
+        """What runs beside calls over this pool, at the longest until it is closed."""
+        return self._shared.beside
+
+    @property
     def wakes(self) -> Wakes:
-        """What wakes those who follow the feed, over one connection for all scopes."""
+        """What wakes those who follow the feed, over one connection for all scopes.
+
+        Raises:
+            MemoryNotOpen: the database is closed.
+        """
+        self._require_open()
         if self._shared.wakes is None:
             self._shared.wakes = Wakes(lambda: self.dsn, self.settings.connect_timeout_s)
         return self._shared.wakes
@@ -273,14 +285,17 @@ class Database:
 
     async def close(self) -> None:
         """Close the pool and leave the embedded server, also under cancellation."""
-        with anyio.CancelScope(shield=True):
-            try:
-                if self._shared.wakes is not None:
-                    await self._shared.wakes.close()
-                if self._shared.replica is not None:
-                    await self._shared.replica.close()
-            finally:
-                await self._shared.pools.close()
+        await to_its_end(self._close())
+
+    async def _close(self) -> None:
+        try:
+            await self.beside.end()
+            if self._shared.wakes is not None:
+                await self._shared.wakes.close()
+            if self._shared.replica is not None:
+                await self._shared.replica.close()
+        finally:
+            await self._shared.pools.close()
 
     async def recover(self) -> None:
         """After a lost connection: start the embedded server again if it died, and replace dead connections.
@@ -476,9 +491,9 @@ class Database:
                 " pgmem cells where ORG shows."
             )
         limited = with_limits(self.dsn, self.settings.connect_timeout_s)
-        with connecting("The database"):
-            connection = await AsyncConnection.connect(limited, row_factory=dict_row)
-        async with connection:
+        async with AsyncExitStack() as stack:
+            with connecting("The database"):
+                connection = await stack.enter_async_context(opened(limited))
             await connection.set_isolation_level(IsolationLevel.REPEATABLE_READ)
             await connection.set_read_only(True)
             with losing(DatabaseUnavailable), translate():

@@ -49,7 +49,19 @@ def sent_first(server: PGconn, steps: PQGen[T]) -> PQGen[T]:
         value: T = done.value
         return value
     finally:
+        _leave(server, steps)
+
+
+def _leave(server: PGconn, steps: PQGen[T]) -> None:
+    """Close a generator, which may be in the middle when its caller is cancelled.
+
+    The exit of a pipeline begins to fetch what is left then (`BasePipeline._exit_gen`), which a generator that is
+    closed must not. Answers are on their way that nobody reads, so the connection is closed too.
+    """
+    try:
         steps.close()
+    except (RuntimeError, psycopg.Error):
+        server.finish()
 
 
 def _flush(server: PGconn) -> bool:

@@ -21,7 +21,8 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from pgmem.database.call import Request
-from pgmem.database.connection import Connection, connecting, losing
+from pgmem.database.closing import to_its_end
+from pgmem.database.connection import Connection, connecting, losing, opened
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import Identity, opening
 from pgmem.database.shares import Recent, Shares
@@ -199,15 +200,14 @@ class Pools:
         )
 
     async def close(self) -> None:
-        """Close the pools and leave the embedded server, also under cancellation."""
-        with anyio.CancelScope(shield=True):
-            try:
-                for pool in (self.reading, self.checking, self.primary):
-                    if pool is not None:
-                        await pool.close()
-            finally:
-                if self.server is not None:
-                    await anyio.to_thread.run_sync(self.server.close)
+        """Close the pools and leave the embedded server."""
+        try:
+            for pool in (self.reading, self.checking, self.primary):
+                if pool is not None:
+                    await pool.close()
+        finally:
+            if self.server is not None:
+                await anyio.to_thread.run_sync(self.server.close)
 
     async def recover(self) -> None:
         """Start the embedded server again if it died, and replace dead connections.
@@ -340,11 +340,8 @@ class Pools:
         """
         try:
             with anyio.fail_after(_PROBE_S):
-                connection = await psycopg.AsyncConnection.connect(str(pool.conninfo), autocommit=True)
-                try:
+                async with opened(str(pool.conninfo), autocommit=True) as connection:
                     await connection.execute("select 1")  # a pooler accepts clients while its server is down
-                finally:
-                    await connection.close()
         except (TimeoutError, psycopg.OperationalError) as error:
             if _FULL.search(str(error)):
                 return True
@@ -405,9 +402,8 @@ class Pools:
 async def give_back(connection: Connection, pool: Pool) -> None:
     """Return a connection to its pool, closed if a statement still runs on it.
 
-    It is shielded: a cancelled return would leave the pool one connection short for ever.
+    A cancelled return would leave the pool one connection short for ever.
     """
-    with anyio.CancelScope(shield=True):
-        if not connection.closed and connection.info.transaction_status == TransactionStatus.ACTIVE:
-            await connection.close()
-        await pool.putconn(connection)
+    if not connection.closed and connection.info.transaction_status == TransactionStatus.ACTIVE:
+        await connection.close()
+    await to_its_end(pool.putconn(connection))

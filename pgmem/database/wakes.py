@@ -7,15 +7,17 @@ only those read whose memories changed; and those of one tenant who are at the s
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Coroutine, Hashable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import psycopg
-from psycopg import AsyncConnection
-from psycopg.rows import dict_row
 
+from pgmem.database.closing import Tasks
+from pgmem.database.connection import Connection, opened
 from pgmem.database.dsn import with_limits
+from pgmem.errors import DatabaseUnavailable
 from pgmem.models import ChangePage, MemoryScope
 
 _AGAIN_S = 60.0  # listen_changes holds for 180 s
@@ -37,7 +39,8 @@ class Follower:
     async def wait(self, at_most_s: float) -> None:
         """Wait until something has changed, or for so long."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self.awake.wait(), at_most_s)
+            async with asyncio.timeout(at_most_s):
+                await self.awake.wait()
         self.awake.clear()
 
 
@@ -53,6 +56,7 @@ class Wakes:
         self._dsn, self._timeout_s = dsn, timeout_s
         self._followers: set[Follower] = set()
         self._pages: dict[Hashable, asyncio.Task[ChangePage]] = {}
+        self._tasks = Tasks()
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
@@ -62,7 +66,7 @@ class Wakes:
         follower = Follower(frozenset({f"{org}\x1f{user}", f"{org}\x1f", "\x1f"}))
         self._followers.add(follower)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._listen())
+            self._task = self._tasks.begin(self._listen())
         try:
             yield follower
         finally:
@@ -70,13 +74,19 @@ class Wakes:
             if not self._followers:
                 await self.close()
 
-    async def page(self, key: Hashable, read: Callable[[], Awaitable[ChangePage]]) -> ChangePage:
+    async def page(self, key: Hashable, read: Callable[[], Coroutine[Any, Any, ChangePage]]) -> ChangePage:
         """Return the page that others of the same key are reading, or have read since the last wake."""
         task = self._pages.get(key)
         if task is None:
-            task = self._pages[key] = asyncio.ensure_future(read())
+            task = self._pages[key] = self._tasks.begin(read())
             task.add_done_callback(lambda done: self._forget(key, done))
-        return await asyncio.shield(task)
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if task.cancelled() and own is not None and not own.cancelling():
+                raise DatabaseUnavailable("The database was closed meanwhile.") from None
+            raise
 
     def _forget(self, key: Hashable, done: asyncio.Task[ChangePage]) -> None:
         # A page with changes stays for those who are at its beginning; they go on to its end.
@@ -93,27 +103,21 @@ class Wakes:
                 follower.awake.set()
 
     async def close(self) -> None:
-        """Stop listening."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        """Stop listening, and reading the pages that nobody waits for any more."""
+        self._task = None
+        self._pages.clear()
+        await self._tasks.end()
 
     async def _listen(self) -> None:
         while True:
             with suppress(psycopg.Error, OSError):
-                async with await AsyncConnection.connect(
-                    with_limits(self._dsn(), self._timeout_s),
-                    autocommit=True,
-                    row_factory=dict_row,
-                    prepare_threshold=None,
-                ) as connection:
+                dsn = with_limits(self._dsn(), self._timeout_s)
+                async with opened(dsn, autocommit=True, prepare_threshold=None) as connection:
                     await self._heed(connection)
             self.wake()
             await asyncio.sleep(_RETRY_S)
 
-    async def _heed(self, connection: AsyncConnection[dict[str, object]]) -> None:
+    async def _heed(self, connection: Connection) -> None:
         loop = asyncio.get_running_loop()
         said = float("-inf")
         hears = True
@@ -135,7 +139,7 @@ class Wakes:
                 pause = _FRONT_S if not hears else _HELD_S if row["held"] else _POLL_S
                 if row["tenants"] or first:
                     # Nobody was notified of what was committed before this connection listened.
-                    self.wake(None if first else set(row["tenants"]))  # type: ignore[call-overload]
+                    self.wake(None if first else set(row["tenants"]))
                 first = False
             except psycopg.Error as error:
                 if connection.closed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from functools import partial
 
 from pgmem.calls.methods import Verbs
@@ -31,9 +32,10 @@ async def follow(
     Raises:
         CursorLost: the cursor cannot be used; start anew from an export.
     """
-    async for page in follow_pages(memory, after, project_id=project_id, content=content):
-        for change in page.changes:
-            yield change
+    async with aclosing(follow_pages(memory, after, project_id=project_id, content=content)) as pages:
+        async for page in pages:
+            for change in page.changes:
+                yield change
 
 
 async def follow_pages(

@@ -17,6 +17,7 @@ import json
 import logging
 import random
 import time
+from contextlib import aclosing
 from dataclasses import asdict
 from datetime import UTC, datetime
 
@@ -85,13 +86,14 @@ async def deliver(memory: Verbs, settings: Settings) -> None:
     async with httpx2.AsyncClient(timeout=_TIMEOUT_S, follow_redirects=False) as client:
         while True:
             try:
-                async for page in follow_pages(memory, after):
-                    for change in page.changes:
-                        if not await _sent(client, settings.webhook_url, key, change):
-                            return
-                    after = page.cursor
-                    if page.changes or page.more:
-                        await StorePeer(memory).apply([], peer=name, pushed=after)
+                async with aclosing(follow_pages(memory, after)) as pages:
+                    async for page in pages:
+                        for change in page.changes:
+                            if not await _sent(client, settings.webhook_url, key, change):
+                                return
+                        after = page.cursor
+                        if page.changes or page.more:
+                            await StorePeer(memory).apply([], peer=name, pushed=after)
             except CursorLost as error:
                 log.warning("the webhook goes on from now: %s", summary(error))
                 after = "now"

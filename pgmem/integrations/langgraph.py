@@ -169,6 +169,9 @@ class PgmemStore(BaseStore):
         return swept
 
     async def _sweep_every(self, seconds: float) -> None:
+        await self._reach.memory.caller.database.beside.begin(self._sweep_again_and_again(seconds))
+
+    async def _sweep_again_and_again(self, seconds: float) -> None:
         while True:
             await asyncio.sleep(seconds)
             try:
@@ -181,7 +184,7 @@ class PgmemStore(BaseStore):
         waiting = _Waiting(ops, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._take_turns())
+            self._task = self._reach.memory.caller.database.beside.begin(self._take_turns())
         return await waiting.done
 
     async def _take_turns(self) -> None:

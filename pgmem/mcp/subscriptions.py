@@ -71,7 +71,7 @@ class Bus:
             for address in addresses(change):
                 listener(ResourceUpdated(uri=address))
 
-        task = asyncio.create_task(self._follow(notify, _start.get(), _stream.get()))
+        task = self._app.beside.begin(self._follow(notify, _start.get(), _stream.get()))
 
         def unsubscribe() -> None:
             task.cancel()
@@ -129,7 +129,7 @@ class Bus:
                 raise MCPError(INVALID_REQUEST, f"At most {_MOST} resources can be subscribed to.")
             self._subscribed[_same(str(params.uri))] = params.uri
             if self._follower is None or self._follower.done():
-                self._follower = asyncio.create_task(self._notify(ctx.session, await self._now()))
+                self._follower = self._app.beside.begin(self._notify(ctx.session, await self._now()))
             return EmptyResult()
 
         async def remove(
@@ -156,7 +156,7 @@ class Bus:
                     waiting.append(asked)
                     ready.set()
 
-        follower = asyncio.create_task(self._follow(notify, after))
+        follower = self._app.beside.begin(self._follow(notify, after))
         try:
             while True:
                 await ready.wait()
@@ -164,7 +164,7 @@ class Bus:
                 while waiting:
                     await session.send_resource_updated(waiting.pop(0))
         finally:
-            follower.cancel()
+            await self._app.beside.end(follower)
 
 
 def addresses(change: Change) -> Iterator[str]:

@@ -94,7 +94,8 @@ class Thread:
         thread.start()
         portal = ready.result()
         stack.callback(thread.join)
-        stack.callback(lambda: portal.call(portal.stop))
+        # Nobody waits for what still runs by then: a call, or an opening, whose caller was interrupted by Ctrl-C.
+        stack.callback(lambda: portal.call(portal.stop, True))
         return portal
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from pgmem.database.closing import Tasks
 from pgmem.database.shares import Recent
 from pgmem.errors import PgmemError
 from pgmem.memory import Memory
@@ -62,6 +63,7 @@ class Checks:
     """The last report of each tenant and project, and the last count of those that are large."""
 
     def __init__(self) -> None:
+        self._tasks = Tasks()
         self._known = Recent[Key, _Check](_MOST)
         self._counted: _Figures[MemoryCounts] = Recent(_MOST)
         self._near: _Figures[int] = Recent(_MOST)
@@ -71,11 +73,11 @@ class Checks:
         kept = self._counted.get(key)
         if kept is not None and kept.value.total < _MANY:
             del self._counted[key]
-        return await _last(self._counted, key, lambda: memory.count_memories(key[2]), _FRESH_S)
+        return await self._last(self._counted, key, lambda: memory.count_memories(key[2]), _FRESH_S)
 
     async def near_names(self, memory: Memory, key: Key) -> int:
         """Return how many pairs of names may be spellings of one: as of the last look, while another one is made."""
-        return await _last(self._near, key, lambda: _count_near(memory, key[2]), _NEAR_S)
+        return await self._last(self._near, key, lambda: _count_near(memory, key[2]), _NEAR_S)
 
     async def latest(
         self, memory: Memory, key: Key, *, administrator: bool = False, anew: bool = False
@@ -90,9 +92,7 @@ class Checks:
         """
         check = self._known[key] = self._known.get(key) or _Check()
         if check.task is None and (anew or (check.report is None and check.trouble is None)):
-            check.task = asyncio.create_task(
-                self._make(check, lambda: _report(memory, key[2], administrator))
-            )
+            check.task = self._tasks.begin(self._make(check, lambda: _report(memory, key[2], administrator)))
             await asyncio.wait({check.task}, timeout=_PATIENCE_S)
         return check.report, check.task is not None, check.trouble
 
@@ -110,24 +110,20 @@ class Checks:
         for other in [one for one in self._near if one[:2] == key[:2]]:
             del self._near[other]
 
+    async def _last(
+        self, figures: _Figures[T], key: Key, make: Callable[[], Awaitable[T]], lives_s: float
+    ) -> T:
+        """The figure as it was last made; after its time another one is made, for those who ask later."""
+        kept = figures.get(key)
+        if kept is None:
+            kept = figures[key] = _Figure(await make(), time.monotonic())
+        elif kept.task is None and time.monotonic() - kept.made_at > lives_s:
+            kept.task = self._tasks.begin(_again(figures, key, kept, make))
+        return kept.value
+
     async def close(self) -> None:
         """Stop the reports that are being made."""
-        kept: tuple[_Check | _Figure[MemoryCounts] | _Figure[int], ...]
-        kept = (*self._known.values(), *self._counted.values(), *self._near.values())
-        tasks = [one.task for one in kept if one.task is not None]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _last(figures: _Figures[T], key: Key, make: Callable[[], Awaitable[T]], lives_s: float) -> T:
-    """The figure as it was last made; after its time another one is made, for those who ask later."""
-    kept = figures.get(key)
-    if kept is None:
-        kept = figures[key] = _Figure(await make(), time.monotonic())
-    elif kept.task is None and time.monotonic() - kept.made_at > lives_s:
-        kept.task = asyncio.create_task(_again(figures, key, kept, make))
-    return kept.value
+        await self._tasks.end()
 
 
 async def _again(figures: _Figures[T], key: Key, kept: _Figure[T], make: Callable[[], Awaitable[T]]) -> None:

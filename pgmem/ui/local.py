@@ -57,11 +57,11 @@ def local_app(settings: Settings, name: str | None = None) -> tuple[Starlette, L
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(site.checks.close)
             try:
                 opened.append(await stack.enter_async_context(Memory.connect(settings, source="ui")))
             except (PgmemError, psycopg.Error) as error:
                 link.failed = error  # raised here it would be logged with a traceback
+            stack.push_async_callback(site.checks.close)
             yield
         opened.clear()
 

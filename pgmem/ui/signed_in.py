@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pgmem.models import MemoryScope
 from pgmem.ui.sessions import Person, Sessions
@@ -45,11 +45,18 @@ class WithPages:
         if scope["type"] == "http" and (scope["path"] == base or scope["path"].startswith(f"{base}/")):
             await self._site(scope, receive, send)
             return
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            if scope["type"] == "lifespan":
+        await self._app(scope, self._ending(receive) if scope["type"] == "lifespan" else receive, send)
+
+    def _ending(self, receive: Receive) -> Receive:
+        """Stop the reports that are being made before the other application closes the database under them."""
+
+        async def heard() -> Message:
+            message = await receive()
+            if message["type"] == "lifespan.shutdown":
                 await self._site.checks.close()
+            return message
+
+        return heard
 
     async def _person(self, token: str) -> Person | None:
         found = await (await self._open_memory()).verify_token(token)

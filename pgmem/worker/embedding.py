@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import psycopg
 from psycopg import sql
 
 from pgmem.calls.methods import Verbs
+from pgmem.database.connection import opened
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.errors import PgmemError, TierMissing, first_line, summary
 from pgmem.escaping import counted
@@ -168,7 +168,7 @@ async def index_vectors(memory: Verbs, stop: Callable[[], bool] | None = None) -
     row = (await memory.caller.database.rows("index_vectors", 600))[0]
     if row["wanted"]:
         dsn = memory.caller.database.dsn
-        async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
+        async with opened(dsn, autocommit=True) as connection:
             for statement in row["wanted"]:
                 await connection.execute(sql.SQL(statement))
         row = (await memory.caller.database.rows("index_vectors", 600))[0]

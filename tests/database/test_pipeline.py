@@ -13,6 +13,7 @@ from psycopg.abc import PQGen
 from psycopg.waiting import Wait
 
 from pgmem.database.connection import Connection
+from pgmem.database.pipeline import sent_first
 from tests.conftest import past_the_pooler
 
 pytestmark = pytest.mark.anyio
@@ -122,3 +123,20 @@ async def test_a_pipeline_on_a_lost_connection_raises_the_loss_and_logs_nothing(
             await lost(connection, other)
     assert connection.closed
     assert caplog.records == []
+
+
+async def left(connection: Connection) -> None:
+    """A pipeline whose end is begun and then left, as a generator is that nobody runs on."""
+    async with connection.pipeline() as pipeline:
+        await connection.execute("select pg_sleep(10)")
+        steps = sent_first(connection.pgconn, pipeline._exit_gen())
+        next(steps)
+        steps.close()
+
+
+async def test_the_end_of_a_pipeline_that_is_left_in_the_middle_closes_its_connection(dsn: str) -> None:
+    """It raised in the garbage collector, and left answers that nobody read to the next call."""
+    connection = await Connection.connect(dsn)
+    with pytest.raises(psycopg.OperationalError, match="closed"):
+        await left(connection)
+    assert connection.closed

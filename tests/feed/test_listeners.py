@@ -11,6 +11,7 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any, cast
+from unittest.mock import Mock
 
 import anyio
 import httpx2
@@ -22,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from psycopg.rows import DictRow
 
 from pgmem import CursorLost, Memory
-from pgmem.database import wakes
+from pgmem.database import connection, wakes
 from pgmem.models import Change, MemoryScope
 from tests.conftest import Call, past_the_pooler
 from tests.serving import Agent, serving
@@ -59,20 +60,14 @@ async def test_a_program_follows_from_a_cursor_and_another_run_goes_on(memory: M
 async def test_followers_share_one_connection_that_closes_with_the_last(
     memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[object] = []
     answered = anyio.Event()
-    wake = wakes.Wakes.wake
-
-    class Counted(psycopg.AsyncConnection[Any]):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            opened.append(self)
+    wake, opened = wakes.Wakes.wake, Mock(wraps=connection.opened)
 
     def noted(self: wakes.Wakes, tenants: set[str] | None = None) -> None:
         answered.set()
         wake(self, tenants)
 
-    monkeypatch.setattr(wakes, "AsyncConnection", Counted)
+    monkeypatch.setattr(wakes, "opened", opened)
     monkeypatch.setattr(wakes.Wakes, "wake", noted)
     await memory.save_session("open", "shop")
 
@@ -86,7 +81,7 @@ async def test_followers_share_one_connection_that_closes_with_the_last(
         with anyio.fail_after(WITHIN_S):
             await answered.wait()
         await memory.save_context("wake all of them", "shop")
-    assert len(opened) == 1
+    assert opened.call_count == 1
     assert memory.caller.database.wakes._task is None
 
 

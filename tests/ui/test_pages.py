@@ -77,6 +77,7 @@ def test_a_page_has_names_roles_and_contrast(pages: Pages, store: dict[str, Any]
     )
     for path in (*PLAIN, *of_memory(store)):
         page.goto(f"{pages.address}/ui{path}")
+        expect(page.locator("[data-reload]")).to_have_count(0, timeout=60_000)  # its report is made
         page.evaluate(Axe().axe_script)
         for scheme, width, options in windows:
             page.emulate_media(color_scheme=scheme)

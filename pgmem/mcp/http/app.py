@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
+from pgmem.database.closing import Tasks, to_its_end
 from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.errors import (
@@ -102,6 +103,8 @@ class App:
         self._embedder = create_provider(settings)
         self._memory = Memory(self._database, self._embedder)
         self._tasks: TaskGroup | None = None
+        self.beside = Tasks()
+        """What runs beside the requests, at the longest until the server ends."""
         self._attempt: anyio.Event | None = None
         self._open = False
         self._unusable = False
@@ -273,9 +276,12 @@ class App:
         self._memory.watch(metrics.record)
 
     async def close(self) -> None:
-        """Close the database and the embedding provider."""
-        await self._embedder.aclose()
-        await self._database.close()
+        """End what runs beside the requests, and close the embedding provider and the database."""
+        try:
+            await self.beside.end()
+            await to_its_end(self._embedder.aclose())
+        finally:
+            await self._database.close()
 
 
 @asynccontextmanager
@@ -295,6 +301,4 @@ async def lifespan(app: App) -> AsyncIterator[App]:
                     await app.recalled.write()
                 tasks.cancel_scope.cancel()
     finally:
-        # After the tasks, because one of them may still open the database in a thread.
-        with anyio.CancelScope(shield=True):
-            await app.close()
+        await app.close()  # after the tasks, because one of them may still open the database in a thread

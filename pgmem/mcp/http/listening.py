@@ -10,9 +10,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
 
+import anyio
 import uvicorn
 from starlette.types import ASGIApp
 
+from pgmem.database.closing import Tasks, to_its_end
 from pgmem.mcp.http.app import EXIT_CODE, App
 from pgmem.mcp.http.auth import http_app
 from pgmem.mcp.http.connections import KEEP_ALIVE_S, BoundedConnection
@@ -33,8 +35,11 @@ class Server(uvicorn.Server):
     asyncio tries as often as its backlog is long, 2 000 times a second, and writes a traceback each time.
     """
 
-    _accepting: tuple[asyncio.Task[None], ...] = ()
     _said_at = float("-inf")
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._accepting = Tasks()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen.
@@ -43,25 +48,22 @@ class Server(uvicorn.Server):
             sockets: which are bound.
         """
         await super().startup(sockets=[])
-        loop = asyncio.get_running_loop()
         for listening in sockets or ():
             listening.setblocking(False)
             listening.listen(_BACKLOG)
-        self._accepting = tuple(loop.create_task(self._accept(each)) for each in sockets or ())
+            self._accepting.begin(self._accept(listening))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Accept no more connections, and end."""
-        for task in self._accepting:
-            task.cancel()
+        await self._accepting.end()
         await super().shutdown(sockets)
 
     async def _accept(self, listening: socket.socket) -> None:
         """Accept connections until cancelled; while the system refuses them, clients wait in its queue."""
-        loop = asyncio.get_running_loop()
         while True:
+            await anyio.wait_readable(listening)
             accepted: list[socket.socket] = []
             try:
-                accepted.append((await loop.sock_accept(listening))[0])
                 with suppress(BlockingIOError):
                     while len(accepted) < _AT_ONCE:
                         accepted.append(listening.accept()[0])
@@ -69,13 +71,17 @@ class Server(uvicorn.Server):
                 self._say(error)
                 if not accepted:
                     await asyncio.sleep(_AGAIN_S)
-            await asyncio.gather(*(self._connect(each) for each in accepted), return_exceptions=True)
+            # To its end, so that each has somebody who closes it.
+            await to_its_end(self._connect(accepted))
 
-    async def _connect(self, accepted: socket.socket) -> None:
-        accepted.setblocking(False)
-        await asyncio.get_running_loop().connect_accepted_socket(
-            lambda: BoundedConnection(self.config, self.server_state, self.lifespan.state), accepted
-        )
+    async def _connect(self, accepted: list[socket.socket]) -> None:
+        connect = asyncio.get_running_loop().connect_accepted_socket
+        for each in accepted:
+            each.setblocking(False)
+        await asyncio.gather(*(connect(self._connection, each) for each in accepted), return_exceptions=True)
+
+    def _connection(self) -> BoundedConnection:
+        return BoundedConnection(self.config, self.server_state, self.lifespan.state)
 
     def _say(self, error: OSError) -> None:
         """Log that no connection is accepted, at most once a minute."""
