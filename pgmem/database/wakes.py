@@ -31,9 +31,14 @@ _RETRY_S = 1.0
 
 @dataclass(eq=False)
 class Follower:
-    """One who follows: the tenants whose changes it sees, and the event that wakes it."""
+    """One who follows: the tenants whose changes it sees, and the event that wakes it.
+
+    Attributes:
+        early: whether it reads what is committed, and not the feed, which a transaction that began before holds back.
+    """
 
     tenants: frozenset[str]
+    early: bool = False
     awake: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def wait(self, at_most_s: float) -> None:
@@ -60,10 +65,16 @@ class Wakes:
         self._task: asyncio.Task[None] | None = None
 
     @asynccontextmanager
-    async def following(self, scope: MemoryScope) -> AsyncIterator[Follower]:
-        """Wake a follower of this scope for the time of the block."""
+    async def following(self, scope: MemoryScope, *, early: bool = False) -> AsyncIterator[Follower]:
+        """Wake a follower of this scope for the time of the block.
+
+        Args:
+            scope: whose changes it sees.
+            early: wake it for each change while the feed is held back, of whichever tenant: a transaction of any
+                database of the server holds it.
+        """
         org, user = scope.org_id or "", scope.user_id or ""
-        follower = Follower(frozenset({f"{org}\x1f{user}", f"{org}\x1f", "\x1f"}))
+        follower = Follower(frozenset({f"{org}\x1f{user}", f"{org}\x1f", "\x1f"}), early)
         self._followers.add(follower)
         if self._task is None or self._task.done():
             self._task = self._tasks.begin(self._listen())
@@ -123,6 +134,7 @@ class Wakes:
         hears = True
         cursor: object = "now"
         first = True
+        notified = False
         while True:
             if loop.time() - said > _AGAIN_S:
                 listening = await connection.execute("select pgmem.listen_changes() as until")
@@ -140,7 +152,11 @@ class Wakes:
                 if row["tenants"] or first:
                     # Nobody was notified of what was committed before this connection listened.
                     self.wake(None if first else set(row["tenants"]))
-                first = False
+                elif row["held"] and notified:
+                    for follower in self._followers:
+                        if follower.early:
+                            follower.awake.set()
+                first = notified = False
             except psycopg.Error as error:
                 if connection.closed:
                     raise
@@ -149,5 +165,5 @@ class Wakes:
                 pause = _FRONT_S if not hears and error.sqlstate in _MAY_NOT else _POLL_S
                 self.wake()
             async for _ in connection.notifies(timeout=pause, stop_after=1):
-                pass
+                notified = True
             await asyncio.sleep(max(0.0, asked + _APART_S - loop.time()))

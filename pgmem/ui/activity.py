@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator
+from contextlib import ExitStack, aclosing
 from dataclasses import dataclass, field
 from time import monotonic
 
+import anyio
 from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
@@ -18,6 +19,7 @@ from pgmem.ui.visit import Page, Visit
 
 _QUIET_S = 15.0  # until a page hears that it is still connected, and shows what no memory changed by, such as a refusal
 _LONGEST_S = 1800.0
+_APART_S = 0.2
 
 
 @dataclass(slots=True)
@@ -57,7 +59,8 @@ class _Live(StreamingResponse):
     """A stream of events; it counts among those of its person from its first byte to its last."""
 
     def __init__(self, visit: Visit) -> None:
-        super().__init__(_events(visit), media_type="text/event-stream")
+        self._events = _events(visit)
+        super().__init__(self._events, media_type="text/event-stream")
         self._visit = visit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -67,16 +70,18 @@ class _Live(StreamingResponse):
             except Busy as refused:
                 await PlainTextResponse(str(refused), 503)(scope, receive, send)
                 return
-            await super().__call__(scope, receive, send)
+            # One who leaves while an event is sent ends the answer, not what makes the events.
+            async with aclosing(self._events):
+                await super().__call__(scope, receive, send)
 
 
-async def _events(visit: Visit) -> AsyncIterator[str]:
+async def _events(visit: Visit) -> AsyncGenerator[str, None]:
     first = await visit.memory.list_activity(visit.project, limit=1)
     since = first[0].at if first else None
     yield ": open\n\n"
     database = visit.memory.caller.database
     until = monotonic() + _LONGEST_S
-    async with database.wakes.following(database.scope) as follower:
+    async with database.wakes.following(database.scope, early=True) as follower:
         while monotonic() < until and await _is_signed_in(visit):
             try:
                 found = await visit.memory.list_activity(visit.project, since=since, limit=50)
@@ -86,6 +91,7 @@ async def _events(visit: Visit) -> AsyncIterator[str]:
                 yield f"data: {json.dumps(render.fragment('event.html', visit, event=event))}\n\n"
             since = found[0].at if found else since
             yield ": still here\n\n"
+            await anyio.sleep(_APART_S)  # where others save without a pause
             await follower.wait(_QUIET_S)
 
 

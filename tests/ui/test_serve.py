@@ -8,12 +8,18 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import httpx2
+import psycopg
+import pytest
 from playwright.sync_api import Browser
 
-from tests.conftest import Call, output_of
+from pgmem.ui import activity
+from tests.conftest import Call, output_of, past_the_pooler, stores_of
+from tests.ui.serving import serving
 
 
 def test_the_command_prints_a_link_that_signs_in_and_ends_with_ctrl_c(dsn: str, tmp_path: Path) -> None:
@@ -36,6 +42,29 @@ def test_the_command_prints_a_link_that_signs_in_and_ends_with_ctrl_c(dsn: str, 
             assert "An empty memory" in page.text
         process.send_signal(signal.SIGINT)
         process.wait(timeout=20)
+
+
+def test_the_activity_comes_live_while_a_transaction_elsewhere_is_open(
+    dsn: str, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The feed waits for it, and so did the page: 15 s at the longest."""
+    monkeypatch.setattr(activity, "_QUIET_S", 600)
+    call("save_session", objective="open", project_id="harbour")
+    with (
+        psycopg.connect(past_the_pooler(stores_of(dsn)[0])) as elsewhere,
+        serving(dsn, tmp_path, embedding_provider="none") as (address, link),
+        httpx2.Client(follow_redirects=True, timeout=60) as client,
+    ):
+        elsewhere.execute("select pg_current_xact_id()")
+        assert client.get(link()).status_code == 200
+        with client.stream("GET", f"{address}/ui/activity/live") as answer:
+            lines = answer.iter_lines()
+            until = monotonic() + 60
+            call("save_context", topic="The clocks", content="They went back.", project_id="harbour")
+            while "The clocks" not in (line := next(lines)):
+                assert monotonic() < until, line
+                if line == ": still here":
+                    call("save_context", topic="The clocks", content=f"{uuid4()}", project_id="harbour")
 
 
 def test_a_taken_port_is_one_sentence(dsn: str, tmp_path: Path) -> None:
