@@ -16,8 +16,8 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from shutil import disk_usage, rmtree
-from tempfile import TemporaryDirectory, gettempdir
+from shutil import rmtree
+from tempfile import TemporaryDirectory
 from typing import Any, cast
 from uuid import uuid4
 
@@ -32,8 +32,14 @@ from pgmem import Memory
 from pgmem.install import schema
 from pgmem.settings import Settings
 from tests.fixtures.fronts import COPY, SENT, Fronts
+from tests.fixtures.places import begin_run, roomy_place
 
-pytest_plugins = ("tests.fixtures.verbs", "tests.fixtures.logins", "tests.fixtures.clusters")
+pytest_plugins = (
+    "tests.fixtures.verbs",
+    "tests.fixtures.logins",
+    "tests.fixtures.clusters",
+    "tests.fixtures.connections",
+)
 
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
 MAY_MAKE_ROLES = "select rolsuper or rolcreaterole as may from pg_roles where rolname = current_user"
@@ -55,6 +61,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         help="the tests through a front with so many cells; several serve tests that name a tenant",
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Take away what killed runs left, and begin this one."""
+    begin_run(config)
 
 
 def pytest_collection(session: pytest.Session) -> None:
@@ -157,12 +168,6 @@ def as_admin(dsn: str) -> str:
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
-
-
-def roomy_place() -> Path:
-    """Where the directory of a server goes: a database is a thousand files, in memory a copy takes 30 ms, on some disks a second."""
-    memory = Path("/dev/shm")
-    return memory if memory.is_dir() and disk_usage(memory).free > 2**31 else Path(gettempdir())
 
 
 def output_of(*command: str | Path, **environment: str) -> str:

@@ -11,7 +11,8 @@ from uuid import uuid4
 import pytest
 
 from tests.cells.fleet import FRONT_BIN, Fleet, Server, fleet, missing, template, wheel_programs
-from tests.conftest import caller, roomy_place
+from tests.conftest import caller
+from tests.fixtures.places import roomy_place
 
 
 @contextmanager

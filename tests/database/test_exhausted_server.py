@@ -17,8 +17,8 @@ from pgmem import Memory
 from pgmem.errors import OutOfResources
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
-from tests.conftest import roomy_place
 from tests.fixtures.clusters import CopyTo
+from tests.fixtures.places import roomy_place
 from tests.serving import Agent, serving
 
 pytestmark = pytest.mark.anyio

@@ -28,8 +28,8 @@ from pgmem.models import MemoryScope
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings, load
 from pgmem.telemetry.metrics import Metrics
-from tests.conftest import roomy_place
 from tests.fixtures.clusters import CopyTo
+from tests.fixtures.places import roomy_place
 
 pytestmark = [pytest.mark.anyio, pytest.mark.embedded]
 

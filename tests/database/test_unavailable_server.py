@@ -15,8 +15,9 @@ from pgmem import Memory
 from pgmem.errors import DatabaseUnavailable
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import load
-from tests.conftest import Call, roomy_place
+from tests.conftest import Call
 from tests.fixtures.clusters import CopyTo
+from tests.fixtures.places import roomy_place
 
 pytestmark = [pytest.mark.anyio, pytest.mark.embedded]
 

@@ -17,9 +17,10 @@ from pgmem.doctor.database import examine_server
 from pgmem.errors import NotPermitted
 from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
-from tests.conftest import Call, GraphDifferences, caller, roomy_place
+from tests.conftest import Call, GraphDifferences, caller
 from tests.fixtures.clusters import CopyTo
 from tests.fixtures.logins import PASSWORD, Login
+from tests.fixtures.places import roomy_place
 from tests.fixtures.verbs import ActAs, Rows
 
 
