@@ -9,7 +9,7 @@ where n.cell is not null
 -- step: left
 select coalesce(sum(s.waiting), 0)::integer, (count(*) filter (where s.index_missing))::integer,
   (select count(*) from (select from pgmem.node n where n.instructs and pgmem.is_live(n.status, n.valid_from, n.valid_to)
-                         and pgmem.waits_as_rule(row(n.*)::pgmem.node) limit 1000) r)::integer
+                         and pgmem.waits_as_rule(n) limit 1000) r)::integer
 from pgmem.embedding_status() s where s.active
 
 -- step: hand_over

@@ -199,16 +199,15 @@ $$;
 comment on function pgmem.rule_hash is 'The text of a rule as declined_rule knows it.';
 
 
--- Not a session, which says what was done in it. Whether the memory is live is asked by the caller.
+-- Not a session, which says what was done in it. Whether the memory is live is asked by the caller. Inlined.
 create or replace function pgmem.waits_as_rule(p_node pgmem.node) returns boolean
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  return p_node.instructs and p_node.scope is not null and p_node.label <> 'Session'
-    and not pgmem.is_of_a_person(p_node.source, p_node.trust_level)
-    and not exists (select from pgmem.declined_rule d where d.node_seq = p_node.seq
-                    and d.text_hash = pgmem.rule_hash(p_node.label, p_node.title, p_node.props));
+language sql stable
+begin atomic
+  select (p_node).instructs and (p_node).scope is not null and (p_node).label <> 'Session'
+    and not pgmem.is_of_a_person((p_node).source, (p_node).trust_level)
+    and not exists (select from pgmem.declined_rule d where d.node_seq = (p_node).seq
+                    and d.text_hash = pgmem.rule_hash((p_node).label, (p_node).title, (p_node).props));
 end;
-$$;
 comment on function pgmem.waits_as_rule is
   'Whether a memory says how to go on in every session, was not said by a person, and waits for one to decide.';
 
@@ -227,19 +226,19 @@ language sql stable rows 10 set search_path = pgmem, pg_temp as $$
     (select n.* from pgmem.node n
      where n.tenant = t.tenant and n.instructs and n.project_seq = p_project_seq
        and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
-       and pgmem.waits_as_rule(row(n.*)::pgmem.node)
+       and pgmem.waits_as_rule(n)
      order by n.seq desc limit p_limit)
     union all
     (select n.* from pgmem.node n
      where n.tenant = t.tenant and n.instructs and p_project_seq is not null and n.project_seq is null
        and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
-       and pgmem.waits_as_rule(row(n.*)::pgmem.node)
+       and pgmem.waits_as_rule(n)
      order by n.seq desc limit p_limit)
     union all
     (select n.* from pgmem.node n
      where n.tenant = t.tenant and n.instructs and p_project_seq is null
        and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())
-       and pgmem.waits_as_rule(row(n.*)::pgmem.node)
+       and pgmem.waits_as_rule(n)
      order by n.project_seq desc, n.seq desc limit p_limit)) w
   limit p_limit;
 $$;

@@ -80,7 +80,7 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (select 'It is kept as an ordinary note. As a rule for every session it waits for the yes of the person you work for: '
                  'mention it to them (pgmem review).'
-          from pgmem.node n where n.id = p_id and pgmem.waits_as_rule(row(n.*)::pgmem.node));
+          from pgmem.visible_node n where n.id = p_id and pgmem.waits_as_rule(row(n.*)::pgmem.node));
 end;
 $$;
 comment on function pgmem.rule_step is

@@ -225,7 +225,7 @@ def test_what_a_person_adds_to_an_agent_s_text_makes_no_order_of_it(
 
 @pytest.mark.anyio
 async def test_what_is_imported_or_sent_through_the_tools_stands_nowhere_and_in_no_file(
-    dsn: str, tmp_path: Path
+    dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(dsn=past_the_pooler(dsn), data_dir=tmp_path, embedding_provider="none")
     notes = tmp_path / "notes"
@@ -246,6 +246,7 @@ async def test_what_is_imported_or_sent_through_the_tools_stands_nowhere_and_in_
         (waiting, *_) = await memory.list_rules("shop")
         with pytest.raises(NotPermitted, match="Only a person"):
             await agent.decide_rule(waiting.id, waiting.version, True, "Ada")
+        monkeypatch.setenv("PGMEM_PROJECT", "shop")
         folder = tmp_path / "shop"
         folder.mkdir()
         file = folder / "AGENTS.md"
