@@ -78,6 +78,8 @@ class Verb:
     hidden: list[str]
     reach: str
     least: list[str]
+    reads: int | None
+    reads_all: str | None
     many: bool
     stable: bool
     comment: str

@@ -338,7 +338,9 @@ def verb_section(verb: catalog.Verb) -> Iterator[str]:
         yield table(("raises", "when"), ((code(name), when) for name, when in verb.raises)) + "\n"
     yield (
         f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}."
-        f" Behind a front: {REACH[verb.reach]}.\n"
+        f" Behind a front: {REACH[verb.reach]}. "
+        + (verb.reads_all or f"Reads at most {verb.reads:,} rows of a store of 20,000 memories.").replace(",000", " 000")
+        + "\n"
     )
 
 

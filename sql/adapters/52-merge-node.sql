@@ -124,7 +124,8 @@ create or replace function pgmem.find_projects(
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(n.props ->> 'description'),
          ts_rank(n.tsv, words.query)::float8, n.trust_level::float8,
-         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at)
+         pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at),
+         pgmem.said_by(n.source, n.trust_level)
   from pgmem.any_word(pgmem.clean_text(p_query, 'query'), pgmem.setting_text('text_config')) as words(query)
   join pgmem.visible_node n on n.label = 'Project' and n.status = 'active' and n.tsv @@ words.query
   order by 6 desc, n.seq desc limit p_limit;

@@ -23,7 +23,9 @@ create or replace function pgmem.declare_verb(
   p_description text default null,
   p_hidden text[] default '{}',
   p_reach text default null,
-  p_least text[] default '{}'
+  p_least text[] default '{}',
+  p_reads integer default 500,
+  p_reads_all text default null
 ) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -36,11 +38,11 @@ begin
     raise exception '%: a verb of % needs p_reach: the cells that a front asks.', p_name, p_rights;
   end if;
   insert into pgmem.verb (place, chapter, name, summary, rights, effect, answer, patience, toolset, description, hidden,
-                          reach, least)
+                          reach, least, reads, reads_all)
   select coalesce(max(v.place), 0) + 1, current_setting('pgmem.chapter'), p_name,
          split_part(ltrim(v_comment, e'\n'), e'\n', 1),
          p_rights, p_effect, p_answer, p_patience, p_toolset, p_description, p_hidden, coalesce(p_reach, 'caller'),
-         p_least
+         p_least, case when p_reads_all is null then p_reads end, p_reads_all
   from pgmem.verb v;
   foreach v_error in array
     case when (select p.prosrc from pg_proc p where p.oid = v_verb) ~ 'pgmem\.find_project\('
@@ -67,6 +69,9 @@ end;
 $$;
 comment on function pgmem.declare_verb is $$
 Declare a verb: its rights, its effect, the class of its answer, how long Python waits for it, and how agents see it.
+
+p_reads is the most rows that a call reads in a store of 20 000 memories; p_reads_all says in its place why it reads more
+the larger the store is. tests/sql/test_rows_read.py counts them.
 
 p_reach says which cells a front asks (comment on pgmem.verb.reach); a verb of readers or writers asks the cell of its
 caller.

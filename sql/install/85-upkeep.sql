@@ -133,4 +133,5 @@ limit: How many records and memories at most, 1 to 5000.
 InvalidArgument: the limit is not between 1 and 5000.
 $$;
 select pgmem.declare_verb('sweep', p_rights => 'worker', p_effect => 'remove', p_answer => 'Sweep',
-  p_patience => 'report', p_reach => 'sum');
+  p_patience => 'report', p_reach => 'sum',
+  p_reads => 5000);

@@ -65,7 +65,8 @@ nothing is left.
 batch: How many memories at most. Default 1000.
 $$;
 select pgmem.declare_verb('renew', p_rights => 'worker', p_effect => 'repeat', p_answer => 'Renewal',
-  p_patience => 'rebuild', p_reach => 'cell');
+  p_patience => 'rebuild', p_reach => 'cell',
+  p_reads_all => 'It renews all memories, in batches.');
 
 
 create or replace function pgmem.needs_renewal(p_step text) returns void

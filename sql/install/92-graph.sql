@@ -172,7 +172,8 @@ Make the graph and the triggers that keep it in step; false where the server has
 Every pgmem init calls it. A graph that exists keeps its vertices and gets the labels that it lacks; one that came from
 a dump is made again by renew.
 $$;
-select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell');
+select pgmem.declare_verb('enable_graph', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell',
+  p_reads_all => 'It fills a new graph from all tables.');
 
 
 select pgmem.declare_answer('graph_counts', $$
@@ -232,7 +233,8 @@ No save is possible while it runs.
 TierMissing: the server has no Apache AGE.
 $$;
 select pgmem.declare_verb('rebuild_graph', p_rights => 'owner', p_effect => 'repeat', p_answer => 'GraphCounts',
-  p_patience => 'rebuild', p_reach => 'cell');
+  p_patience => 'rebuild', p_reach => 'cell',
+  p_reads_all => 'It makes the graph of all tables.');
 
 
 select pgmem.declare_answer('checked_label', $$
@@ -317,4 +319,5 @@ label from a cache that is out of date: pgmem init mends it.
 TierMissing: the server has no Apache AGE.
 $$;
 select pgmem.declare_verb('check_graph', p_rights => 'owner', p_effect => 'look', p_answer => 'list[CheckedLabel]',
-  p_reach => 'union');
+  p_reach => 'union',
+  p_reads_all => 'It compares the graph with all tables.');

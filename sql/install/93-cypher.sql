@@ -116,4 +116,5 @@ NotPermitted: the query writes, a tenant is set, or the login is neither owner n
 InvalidArgument: the query has no RETURN or cannot be run, or params is not an object.
 $$;
 select pgmem.declare_verb('run_cypher', p_rights => 'reviewer', p_effect => 'look',
-  p_answer => 'list[dict[str, JsonValue]]', p_reach => 'caller');
+  p_answer => 'list[dict[str, JsonValue]]', p_reach => 'caller',
+  p_reads_all => 'It reads what the query asks for.');

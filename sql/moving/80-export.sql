@@ -136,7 +136,8 @@ all_tenants: Whether it holds the rows of every tenant, instead of those the cal
 
 NotPermitted: all tenants, and the login is neither owner nor reviewer.
 $$;
-select pgmem.declare_verb('export_header', p_rights => 'reader', p_effect => 'look');
+select pgmem.declare_verb('export_header', p_rights => 'reader', p_effect => 'look',
+  p_reads_all => 'It counts all memories.');
 
 
 select pgmem.declare_answer('exported_record', $$

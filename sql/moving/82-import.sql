@@ -370,4 +370,5 @@ all_tenants: Keep the tenant that each record names, instead of the caller's.
 
 InvalidArgument: a line cannot be taken; the message names it and the reason.
 $$;
-select pgmem.declare_verb('import_records', p_rights => 'reviewer', p_effect => 'write', p_reach => 'caller');
+select pgmem.declare_verb('import_records', p_rights => 'reviewer', p_effect => 'write', p_reach => 'caller',
+  p_reads => 2000);

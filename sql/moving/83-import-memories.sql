@@ -317,4 +317,5 @@ folder: The name of the folder, as the import recorded it.
 paths: The paths of all notes that are in the folder.
 dry_run: True (the default): only count.
 $$;
-select pgmem.declare_verb('forget_notes', p_rights => 'writer', p_effect => 'remove');
+select pgmem.declare_verb('forget_notes', p_rights => 'writer', p_effect => 'remove',
+  p_reads_all => 'It looks for the notes of a folder among all memories of the project.');

@@ -826,7 +826,8 @@ pushed: The cursor of this feed behind the last change that the peer has applied
 InvalidArgument: changes is not a list.
 $$;
 select pgmem.declare_verb('apply_changes', p_rights => 'writer', p_effect => 'repeat',
-  p_answer => 'list[Arrival]', p_patience => 'report');
+  p_answer => 'list[Arrival]', p_patience => 'report',
+  p_reads => 2000);
 
 
 -- The login of a server may be the owner and call for an agent, so init_schema does not ask enough.

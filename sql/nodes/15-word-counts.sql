@@ -133,7 +133,8 @@ Count the words of new memories, and recount scopes that changed by a tenth and 
 all: recount every scope.
 $$;
 select pgmem.declare_verb('refresh_statistics', p_rights => 'worker', p_effect => 'repeat',
-  p_patience => 'report', p_reach => 'sum');
+  p_patience => 'report', p_reach => 'sum',
+  p_reads_all => 'It counts the words of all memories.');
 
 
 -- Memories newer than word_count says stay uncounted, so that the next save that counts does not count them twice.

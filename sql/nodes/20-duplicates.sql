@@ -471,4 +471,5 @@ if_worth: Only where dedup_due says that it is due and the worker's to do, else 
 NotPermitted: The login is not a reviewer, and if_worth is false.
 $$;
 select pgmem.declare_verb('refresh_dedup', p_rights => 'worker', p_effect => 'repeat', p_answer => 'int',
-  p_patience => 'rebuild', p_reach => 'sum');
+  p_patience => 'rebuild', p_reach => 'sum',
+  p_reads_all => 'It orders the titles of a scope.');

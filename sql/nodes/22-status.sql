@@ -42,7 +42,8 @@ $$;
 comment on function pgmem.status is $$
 The server, the tier, the release and, in numbers, what the caller sees.
 $$;
-select pgmem.declare_verb('status', p_rights => 'reader', p_effect => 'read', p_answer => 'Status');
+select pgmem.declare_verb('status', p_rights => 'reader', p_effect => 'read', p_answer => 'Status',
+  p_reads_all => 'It counts all memories.');
 
 
 create or replace function pgmem.server_tier(

@@ -89,7 +89,8 @@ InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.
 $$;
 select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 'read', p_answer => 'FreshnessReport',
   p_toolset => 'core,quality', p_hidden => '{offset}',
-  p_description => 'How many memories are current, recent, stale; the stale ones, oldest first.');
+  p_description => 'How many memories are current, recent, stale; the stale ones, oldest first.',
+  p_reads_all => 'It counts all memories by their age.');
 
 
 select pgmem.declare_answer('confirmed', $$
@@ -236,4 +237,5 @@ InvalidArgument: the limit is not between 1 and 100.
 $$;
 select pgmem.declare_verb('memory_surface', p_rights => 'reader', p_effect => 'read', p_answer => 'Surface',
   p_patience => 'answer', p_toolset => 'quality',
-  p_description => 'Quick look at what is remembered about a path, identifier or line, before you edit it.');
+  p_description => 'Quick look at what is remembered about a path, identifier or line, before you edit it.',
+  p_reads_all => 'It looks at all words that memories have.');

@@ -91,7 +91,8 @@ An insight that was proposed once is not proposed again, whatever became of it.
 $$;
 select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Reflection',
   p_patience => 'report', p_toolset => 'core,quality',
-  p_description => 'Look for what memories say together; proposes insights.');
+  p_description => 'Look for what memories say together; proposes insights.',
+  p_reads_all => 'It compares all memories of a project.');
 
 
 select pgmem.declare_answer('insight_answer', $$
@@ -235,4 +236,5 @@ NotPermitted: the setting approval is not self, and the caller is an agent; or w
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
-  p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');
+  p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.',
+  p_reads_all => 'It looks the insight up by its title among all memories of the tenant.');

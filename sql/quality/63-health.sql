@@ -195,4 +195,5 @@ project_id: Project name; unset: all projects.
 limit: How many items of each kind at most, 1 to 1000.
 $$;
 select pgmem.declare_verb('memory_health', p_rights => 'reader', p_effect => 'read', p_answer => 'Health',
-  p_patience => 'report');
+  p_patience => 'report',
+  p_reads_all => 'It judges all memories of a project.');

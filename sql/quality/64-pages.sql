@@ -32,7 +32,8 @@ id: The id of the memory.
 
 MemoryNotFound: no such memory is visible to the caller; the message says when it was purged.
 $$;
-select pgmem.declare_verb('find_memory', p_rights => 'reader', p_effect => 'read', p_answer => 'Node');
+select pgmem.declare_verb('find_memory', p_rights => 'reader', p_effect => 'read', p_answer => 'Node',
+  p_reads_all => 'It looks for the id among all states of the tenant.');
 
 
 create or replace function pgmem.find_memories(p_ids uuid[]) returns setof pgmem.memory_state
@@ -53,7 +54,8 @@ ids: At most 200.
 
 InvalidArgument: more than 200 ids.
 $$;
-select pgmem.declare_verb('find_memories', p_rights => 'reader', p_effect => 'read', p_answer => 'list[Node]');
+select pgmem.declare_verb('find_memories', p_rights => 'reader', p_effect => 'read', p_answer => 'list[Node]',
+  p_reads_all => 'It looks for the ids among all states of the tenant.');
 
 
 select pgmem.declare_answer('project_entry', $$
@@ -79,7 +81,8 @@ comment on function pgmem.list_projects is $$
 List the projects that the caller sees, the largest first: name, live memories, focus areas.
 $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]',
-  p_toolset => 'core', p_description => 'The projects that exist, the largest first. Look before you name a new one.');
+  p_toolset => 'core', p_description => 'The projects that exist, the largest first. Look before you name a new one.',
+  p_reads_all => 'It counts the memories of each project.');
 
 
 select pgmem.declare_answer('memory_entry', $$
@@ -182,7 +185,8 @@ session_id: Only what was written in this session.
 branch: Only the cards of this branch, which is not merged.
 after: The id of the last memory of the page before; unset: the first page.
 $$;
-select pgmem.declare_verb('list_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'list[MemoryEntry]');
+select pgmem.declare_verb('list_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'list[MemoryEntry]',
+  p_reads => 5000);
 
 
 select pgmem.declare_answer('memory_counts', $$
@@ -232,7 +236,8 @@ With as_of or known_at: those that were true then, or on record then; the other 
 
 project_id: Only of this project; unset: of all.
 $$;
-select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'MemoryCounts');
+select pgmem.declare_verb('count_memories', p_rights => 'reader', p_effect => 'look', p_answer => 'MemoryCounts',
+  p_reads_all => 'It counts all memories.');
 
 
 -- The ends of the edges that leave and reach some nodes; the ends are checked by the caller.
@@ -541,7 +546,8 @@ null for projects. Two that a relation joins are not listed: join them by SIMILA
 
 project_id: Only of this project; unset: of all.
 $$;
-select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]');
+select pgmem.declare_verb('list_near_names', p_rights => 'reader', p_effect => 'look', p_answer => 'list[NearPair]',
+  p_reads_all => 'It compares all names.');
 
 
 select pgmem.declare_answer('waiting', $$

@@ -228,4 +228,5 @@ embedding_model: The model of the vectors.
 InvalidArgument: the limit is out of its bounds, or the vectors have another length than the model's.
 $$;
 select pgmem.declare_verb('memory_for_prompt', p_rights => 'reader', p_effect => 'read',
-  p_patience => 'answer');
+  p_patience => 'answer',
+  p_reads => 5000);

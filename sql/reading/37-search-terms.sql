@@ -281,4 +281,5 @@ them for a moment strips a query without asking again.
 
 query: words or a question.
 $$;
-select pgmem.declare_verb('search_terms', p_rights => 'reader', p_effect => 'read', p_patience => 'answer');
+select pgmem.declare_verb('search_terms', p_rights => 'reader', p_effect => 'read', p_patience => 'answer',
+  p_reads_all => 'It looks at all words that memories have.');

@@ -372,4 +372,5 @@ Live memories by their own words alone, best BM25 first; search_memory ranks by 
 
 query: Words or a question.
 $$;
-select pgmem.declare_verb('fulltext_search', p_rights => 'reader', p_effect => 'read');
+select pgmem.declare_verb('fulltext_search', p_rights => 'reader', p_effect => 'read',
+  p_reads => 5000);

@@ -216,7 +216,8 @@ MemoryNotFound: the project does not exist.
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('forget_by_ttl', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Expiry',
-  p_reach => 'sum');
+  p_reach => 'sum',
+  p_reads_all => 'It looks at the age of all memories.');
 
 
 select pgmem.declare_answer('decay', $$
@@ -305,4 +306,5 @@ InvalidArgument: a number is out of bounds, or a rate or an age that would chang
 WrongIsolation: the transaction is not READ COMMITTED.
 $$;
 select pgmem.declare_verb('decay_scores', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Decay',
-  p_reach => 'sum');
+  p_reach => 'sum',
+  p_reads_all => 'It computes the confidence of all memories.');

@@ -137,7 +137,8 @@ comment on function pgmem.list_tenants is $$
 List the tenants with their memories and projects, and the tokens and logins bound to them.
 $$;
 select pgmem.declare_verb('list_tenants', p_rights => 'reviewer', p_effect => 'look', p_answer => 'list[Tenant]',
-  p_reach => 'union');
+  p_reach => 'union',
+  p_reads_all => 'It counts the memories of each tenant.');
 
 
 select pgmem.declare_answer('name_collision', $$
@@ -233,7 +234,8 @@ InvalidArgument: no tenant is named, some of the names or contents are there alr
   a token or a login is bound to a tenant.
 $$;
 select pgmem.declare_verb('adopt', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Adoption',
-  p_patience => 'rebuild', p_reach => 'argument');
+  p_patience => 'rebuild', p_reach => 'argument',
+  p_reads_all => 'It moves all memories without a tenant.');
 
 
 create or replace function pgmem.adoption_collisions(p_from text, p_tenant text) returns jsonb
@@ -423,4 +425,5 @@ by: The name of the person who erases; required unless dry_run.
 InvalidArgument: no subject is named, `by` is empty, or a user is named without the organisation it belongs to.
 $$;
 select pgmem.declare_verb('erase_subject', p_rights => 'reviewer', p_effect => 'remove', p_answer => 'Erasure',
-  p_patience => 'rebuild', p_reach => 'argument');
+  p_patience => 'rebuild', p_reach => 'argument',
+  p_reads_all => 'It finds and deletes all that a subject has.');

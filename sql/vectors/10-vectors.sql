@@ -71,7 +71,8 @@ $$;
 comment on function pgmem.enable_vector is $$
 Make the table of vectors; false where the server has no pgvector 0.8 or later. Every pgmem init calls it.
 $$;
-select pgmem.declare_verb('enable_vector', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell');
+select pgmem.declare_verb('enable_vector', p_rights => 'owner', p_effect => 'repeat', p_reach => 'cell',
+  p_reads_all => 'It queues all memories for vectors.');
 
 
 create or replace function pgmem.has_vectors() returns boolean
@@ -169,7 +170,8 @@ NotPermitted: the model is new and the login is bound to a tenant.
 CapacityReached: the store has 100 models.
 IdentityRequired: the model is new, the store has tenants and the caller has no identity.
 $$;
-select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'repeat', p_reach => 'every');
+select pgmem.declare_verb('register_model', p_rights => 'writer', p_effect => 'repeat', p_reach => 'every',
+  p_reads_all => 'It queues all memories for the vectors of a new model.');
 
 
 create or replace function pgmem.require_model(p_name text) returns pgmem.embedding_model
@@ -223,7 +225,8 @@ comment on function pgmem.activate_model is $$
 Let search use this model from the next query on; memories without a vector of it are queued.
 $$;
 select pgmem.declare_verb('activate_model', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'None',
-  p_reach => 'every');
+  p_reach => 'every',
+  p_reads_all => 'It queues all memories that lack a vector of the model.');
 
 
 create or replace function pgmem.drop_model(p_name text) returns bigint

@@ -80,7 +80,8 @@ comment on function pgmem.queue_embeddings is $$
 Queue every text that has no vector of this process's model (or every text); how many wait.
 $$;
 select pgmem.declare_verb('queue_embeddings', p_rights => 'worker', p_effect => 'repeat',
-  p_patience => 'report', p_reach => 'sum');
+  p_patience => 'report', p_reach => 'sum',
+  p_reads_all => 'It queues all memories that lack a vector of the model.');
 
 
 create or replace function pgmem.queue_changed(p_seqs bigint[]) returns void
