@@ -339,7 +339,9 @@ def verb_section(verb: catalog.Verb) -> Iterator[str]:
     yield (
         f"From: {', '.join(interfaces)}. Effect: {EFFECTS[verb.effect]} Called by: {RIGHTS[verb.rights]}."
         f" Behind a front: {REACH[verb.reach]}. "
-        + (verb.reads_all or f"Reads at most {verb.reads:,} rows of a store of 20,000 memories.").replace(",000", " 000")
+        + (verb.reads_all or f"Reads at most {verb.reads:,} rows of a store of 20,000 memories.").replace(
+            ",000", " 000"
+        )
         + "\n"
     )
 

@@ -67,7 +67,9 @@ def large(server: str, template: str) -> Iterator[str]:
 
 def arguments(connection: psycopg.Connection[DictRow], verb: str, names: list[str]) -> dict[str, Any]:
     """What a verb is called with: its required arguments, and the project where it takes one."""
-    row = connection.execute("select id, version, key from pgmem.node where label = 'Concept' limit 1").fetchone()
+    row = connection.execute(
+        "select id, version, key from pgmem.node where label = 'Concept' limit 1"
+    ).fetchone()
     other = connection.execute(
         "select id, title from pgmem.node where label = 'Decision' order by seq desc limit 2"
     ).fetchall()
@@ -169,10 +171,40 @@ def counted(connection: psycopg.Connection[DictRow]) -> int:
 
 
 OF_WHAT_IS_NOT_THERE = {
-    *("queue_embeddings", "drop_model", "store_vectors", "store_node_vectors", "verify_token", "revoke_token", "bind_role"),
-    *("propose_change", "revert", "get_session", "replace_in_file", "insert_in_file", "delete_files", "rename_files"),
-    *("add_observations", "settle_conflict", "edit_memory", "retry_save", "get_review", "resolve_review", "decide_rule"),
-    *("get_relevant_memory", "query_engineering_memory", "record_candidate", "propose_from_receipt", "refresh_from_run"),
+    *(
+        "queue_embeddings",
+        "drop_model",
+        "store_vectors",
+        "store_node_vectors",
+        "verify_token",
+        "revoke_token",
+        "bind_role",
+    ),
+    *(
+        "propose_change",
+        "revert",
+        "get_session",
+        "replace_in_file",
+        "insert_in_file",
+        "delete_files",
+        "rename_files",
+    ),
+    *(
+        "add_observations",
+        "settle_conflict",
+        "edit_memory",
+        "retry_save",
+        "get_review",
+        "resolve_review",
+        "decide_rule",
+    ),
+    *(
+        "get_relevant_memory",
+        "query_engineering_memory",
+        "record_candidate",
+        "propose_from_receipt",
+        "refresh_from_run",
+    ),
     *("finish_intent", "approve_card", "reject_card", "archive_card", "settle_branches", "apply_extraction"),
 }
-"""Verbs that look for what this store has not, and say so."""
+"""Verbs that look for what this store has not, and are refused."""
