@@ -64,6 +64,11 @@ begin
   v_text := regexp_replace(v_text, '[;:.,]\s+(?=((the|our)\s+)?(memory|cards?)\s+(says? so'
     '|lists?|mentions?|names?|shows?|confirms?)\M)', ', because ', 'g');
   v_text := regexp_replace(v_text, '\m(cannot|\w+n''t|not|never|no|none|neither|nor|nobody|without)\M', 'NOT', 'g');
+  -- Each rule speaks of memory, a card or an agent, and to compile the rules takes longer than all else of a save.
+  if v_text !~ concat_ws('|', v_words[array_position(v_words, '{SOURCE}') + 1],
+                              v_words[array_position(v_words, '{AGENT}') + 1]) then
+    return '{}';
+  end if;
 
   with recursive rule(label, reach, form) as (values
     ('permission to edit', 'clause', '{SOURCE}\W+{ADVERB}{GRANT}\W+{ANY}({ACT}|{LICENCE})'),
