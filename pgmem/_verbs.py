@@ -2109,6 +2109,11 @@ VERBS = {
                 "pushed": Argument(
                     "The cursor of this feed behind the last change that the peer has applied, kept for known_peer."
                 ),
+                "keep": Argument(
+                    "Whether what is refused is kept for list_outstanding, which the caller offers again.",
+                    type="boolean",
+                    default="False",
+                ),
             },
         ),
         Verb(
@@ -2116,6 +2121,29 @@ VERBS = {
             "look",
             "reader",
             arguments={"peer": Argument("What the cursors of the other store begin with.")},
+        ),
+        Verb("note_outstanding", "repeat", "writer"),
+        Verb(
+            "list_outstanding",
+            "look",
+            "reader",
+            arguments={
+                "peer": Argument("What the cursors of the other store begin with; unset: all."),
+                "direction": Argument("here: refused here; there: refused by the other store; unset: both."),
+                "after": Argument("The id of the last one of the page before.", type="uuid"),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="500", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
+            "dismiss_outstanding",
+            "remove",
+            "writer",
+            arguments={
+                "id": Argument("The id of one, as list_outstanding gives it.", type="uuid"),
+                "all": Argument("All of them.", type="boolean", default="False"),
+            },
         ),
         Verb(
             "renew",

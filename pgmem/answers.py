@@ -126,6 +126,7 @@ __all__ = [
     "ObservationConfidence",
     "OpenSave",
     "OpenedProject",
+    "Outstanding",
     "PathCoverage",
     "PathDigest",
     "PeerState",
@@ -1914,6 +1915,26 @@ class PeerState(Answer):
     """The cursor of this feed behind the last change that is applied there."""
     models: list[str] = field(default_factory=list)
     """The models of its vectors."""
+
+
+class Outstanding(Answer):
+    """A change that was refused in an exchange and is offered again at each sync.
+
+    `direction`: here, it came from the other store and this one refused it; there, the other way round. `change`
+    was sent, `about` names its memory, relation, review or word, `since` is when it was refused for the first
+    time.
+    """
+
+    id: UUID
+    peer: str
+    direction: str
+    about: str
+    title: str | None = None
+    reason: str
+    since: datetime
+    tried_at: datetime
+    tries: int
+    change: dict[str, JsonValue]
 
 
 class Renewal(Answer):

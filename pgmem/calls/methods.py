@@ -84,6 +84,7 @@ from pgmem.models import (
     Node,
     NumberedEntry,
     OpenedProject,
+    Outstanding,
     PeerState,
     ProjectEntry,
     Proposal,
@@ -3831,6 +3832,7 @@ class Verbs:
         until: str | None = None,
         dry_run: bool = False,
         pushed: str | None = None,
+        keep: bool = False,
     ) -> list[Arrival]:
         """Take a page of another store's feed by the rules of a save; what is stored stays.
 
@@ -3852,6 +3854,7 @@ class Verbs:
             dry_run: Only report what it would do.
             pushed: The cursor of this feed behind the last change that the peer has applied, kept for
                 known_peer.
+            keep: Whether what is refused is kept for list_outstanding, which the caller offers again.
 
         Raises:
             InvalidArgument: changes is not a list.
@@ -3869,6 +3872,7 @@ class Verbs:
                 "until": until,
                 "dry_run": dry_run,
                 "pushed": pushed,
+                "keep": keep,
             },
         )
 
@@ -3882,6 +3886,51 @@ class Verbs:
             peer: What the cursors of the other store begin with.
         """
         return await self.caller.one("known_peer", PeerState, {"peer": peer})
+
+    async def list_outstanding(
+        self,
+        peer: str | None = None,
+        direction: str | None = None,
+        after: UUID | None = None,
+        limit: RowLimit = 500,
+    ) -> list[Outstanding]:
+        """List what was refused in exchanges and is offered again at each sync, the oldest first.
+
+        Args:
+            peer: What the cursors of the other store begin with; unset: all.
+            direction: here: refused here; there: refused by the other store; unset: both.
+            after: The id of the last one of the page before.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all(
+            "list_outstanding",
+            Outstanding,
+            {"peer": peer, "direction": direction, "after": after, "limit": limit},
+        )
+
+    async def dismiss_outstanding(
+        self,
+        id: UUID | None = None,
+        all: bool = False,
+    ) -> int:
+        """Give up changes that were refused in an exchange, so that they are not offered again; how many.
+
+        A memory that changes again travels again.
+
+        Args:
+            id: The id of one, as list_outstanding gives it.
+            all: All of them.
+
+        Raises:
+            InvalidArgument: Neither or both are sent.
+            MemoryNotFound: no such change is outstanding.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.value("dismiss_outstanding", int, {"id": id, "all": all})
 
     async def renew(
         self,

@@ -90,6 +90,13 @@ async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
         yield hint(
             "rules", f"{wait} for a person's yes: until then each is an ordinary note", "see pgmem review"
         )
+    if waiting := len(await memory.list_outstanding()):
+        yield look(
+            "sync",
+            f"{'at least ' if waiting == 500 else ''}{counted(waiting, 'change was', 'changes were')} refused in an "
+            f"exchange with another store",
+            "see pgmem sync --outstanding; each sync offers them again",
+        )
     yield _examine_isolation(backlog)
 
 

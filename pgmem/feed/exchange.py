@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import monotonic
@@ -13,14 +13,17 @@ from uuid import uuid4
 import anyio
 
 from pgmem.errors import CursorLost, InvalidArgument
-from pgmem.feed.peers import FOLDER, PAGE, PARTS, Folder, Peer, Place, Record
-from pgmem.models import Arrival, PeerState
+from pgmem.feed.peers import FOLDER, PAGE, PARTS, Folder, Peer, Place, Record, StorePeer
+from pgmem.models import Arrival, Outstanding, PeerState
 
 _CLOCK_S = 60.0
 """Seconds that two clocks may differ: the later of two states is current, and who is later is what they say."""
 
 _HELD_S = 2.0
 """Seconds that an exchange waits for transactions that hold changes back; what they hold then travels the next time."""
+
+_ROUNDS = 5
+"""So often what was refused is offered again in one exchange while some of it is taken."""
 
 Progress = Callable[[str, int], object]
 
@@ -32,6 +35,8 @@ class Exchanged:
     here: Counter[str] = field(default_factory=Counter)
     there: Counter[str] = field(default_factory=Counter)
     shown: list[tuple[str, Arrival]] = field(default_factory=list)
+    outstanding: list[Outstanding] = field(default_factory=list)
+    """What was refused, now or earlier, and is offered again at each exchange with the same store."""
     anew: str | None = None
     """Why all was compared instead of what changed since the last exchange, as the end of a sentence."""
 
@@ -41,6 +46,17 @@ class Exchanged:
             getattr(self, side)[arrival.outcome] += 1
             if arrival.outcome in ("conflict", "review", "refused"):
                 self.shown.append((side, arrival))
+
+    def wait(self, outstanding: Iterable[Outstanding]) -> None:
+        """Show what is refused still, in the place of what was refused on the way."""
+        self.outstanding += outstanding
+        self.shown = [(side, each) for side, each in self.shown if each.outcome != "refused"]
+        for side, counts in (("here", self.here), ("there", self.there)):
+            counts["refused"] = sum(each.direction == side for each in self.outstanding)
+        for each in self.outstanding:
+            named = Arrival(place=0, outcome="refused", id=each.about, title=each.title, reason=each.reason)
+            self.shown.append((each.direction, named))
+        self.here, self.there = +self.here, +self.there
 
 
 class Exchange:
@@ -54,10 +70,11 @@ class Exchange:
         progress: called with (what is done, how many changes of it).
     """
 
-    def __init__(self, here: Peer, *, dry_run: bool = False, progress: Progress | None = None) -> None:
+    def __init__(self, here: StorePeer, *, dry_run: bool = False, progress: Progress | None = None) -> None:
         self._here, self._dry_run = here, dry_run
         self._progress = progress or (lambda _what, _count: None)
         self._arrived: set[tuple[str, Any]] = set()
+        self._noted = False
         self.done = Exchanged()
 
     async def with_store(self, there: Peer, name: str) -> Exchanged:
@@ -90,21 +107,58 @@ class Exchange:
                 page, peer=other.feed, cursor=None if anew else cursor, since=mine.pushed, until=head
             )
             self._progress("received", pulled := pulled + len(page))
+        await self._offer_here(other.feed, mine.pushed, head)
+        await self._offer_there(there, mine.feed, other.feed)
         sent = 0
         async for page, cursor in pages(self._here, None if anew else mine.pushed):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
-                self.done.count("there", await there.apply(page, peer=mine.feed, dry_run=self._dry_run))
+                await self._give(there, page, mine.feed, other.feed)
                 self._progress("sent", sent := sent + len(page))
             kept["pushed"] = cursor or kept.get("pushed")
             if cursor not in (None, mine.pushed) and not (anew or self._dry_run):
                 await self._here.apply([], peer=other.feed, pushed=cursor)
         if anew and not self._dry_run:
             await self._here.apply([], peer=other.feed, **kept)
-        if kept["pushed"] != other.pulled and not self._dry_run:
-            # By this cursor the other store shows later that this one was set back.
+        if not self._dry_run:
+            await self._offer_there(there, mine.feed, other.feed)  # what was sent may be what they rest on
+            self.done.wait(await self._here.outstanding(other.feed))
+        waits = any(each.direction == "there" for each in self.done.outstanding)
+        if kept["pushed"] != other.pulled and not (waits or self._dry_run):
+            # By this cursor the other store shows later that this one was set back; it has all up to there.
             await there.apply([], peer=mine.feed, cursor=kept["pushed"])
         return self.done
+
+    async def _give(self, there: Peer, page: list[Record], me: str, other: str) -> int:
+        """Send changes to the other store, and keep what it refuses; how many it did not refuse."""
+        arrivals = await there.apply(page, peer=me, dry_run=self._dry_run)
+        self.done.count("there", arrivals)
+        self._noted |= any(arrival.outcome == "refused" for arrival in arrivals)
+        if self._noted and not self._dry_run:
+            await self._here.note(other, page, arrivals)
+        return sum(arrival.outcome != "refused" for arrival in arrivals)
+
+    async def _offer_here(self, feed: str, since: str | None, head: str) -> None:
+        """Offer again what was refused here, until nothing more of it is taken: one may rest on another."""
+
+        async def take(page: list[Record]) -> int:
+            arrivals = await self._take(page, peer=feed, since=since, until=head)
+            return sum(arrival.outcome != "refused" for arrival in arrivals)
+
+        await self._offer(feed, "here", take)
+
+    async def _offer_there(self, there: Peer, me: str, other: str) -> None:
+        await self._offer(other, "there", lambda page: self._give(there, page, me, other))
+
+    async def _offer(self, feed: str, direction: str, send: Callable[[list[Record]], Awaitable[int]]) -> None:
+        if self._dry_run:
+            return
+        for _ in range(_ROUNDS):
+            changes = [each.change for each in await self._here.outstanding(feed, direction)]
+            self._noted |= bool(changes) and direction == "there"
+            done = [await send(changes[first : first + PAGE]) for first in range(0, len(changes), PAGE)]
+            if not sum(done):
+                return
 
     async def _why_anew(self, there: Peer, mine: PeerState, other: PeerState, name: str) -> str | None:
         """Why what is kept of the last exchange cannot be used, on either side; None if it can."""
@@ -126,6 +180,8 @@ class Exchange:
 
     async def with_folder(self, folder: Folder) -> Exchanged:
         """Apply the files of other stores, then write what changed here since the last time.
+
+        What came from the folder and is the same here is not written once more.
 
         Raises:
             InvalidArgument: a file is not whole or of another format, or its clock is ahead of this one; a file has the
@@ -150,6 +206,11 @@ class Exchange:
                 if not self._dry_run:
                     await self._here.apply([], peer=f"{FOLDER} {feed}", cursor=str(each))
                 self._progress("received", len(changes))
+        for feed in folder.feeds():
+            if feed != mine.feed:
+                await self._offer_here(feed, mine.pushed, head)
+                if not self._dry_run:
+                    self.done.wait(await self._here.outstanding(feed, "here"))
         written, readable = folder.last(mine.feed, place.number)
         begins = mine.pushed is None or not readable
         if mine.pushed is not None:
@@ -163,7 +224,7 @@ class Exchange:
             nonlocal cursor
             async for page, to in pages(self._here, None if begins else mine.pushed):
                 cursor = to or cursor
-                yield [change for change in page if begins or _known_by(change) not in self._arrived]
+                yield [change for change in page if _known_by(change) not in self._arrived]
 
         if self._dry_run:
             async for page in own():
@@ -194,14 +255,15 @@ class Exchange:
             kept = (await self._here.state(feed)).pulled
         return Place.of(kept).number
 
-    async def _take(self, page: Sequence[Record], **options: str | None) -> None:
-        """Apply changes of another store here."""
-        arrivals = await self._here.apply(page, **options, dry_run=self._dry_run)
+    async def _take(self, page: Sequence[Record], **options: str | None) -> list[Arrival]:
+        """Apply changes of another store here; what is refused is kept with them."""
+        arrivals = await self._here.apply(page, **options, dry_run=self._dry_run, keep=True)
         self.done.count("here", arrivals)
         # What came from there as it is now here need not go back.
         for arrival in arrivals:
             if arrival.outcome in ("taken", "present", "purged"):
                 self._arrived.add(_known_by(page[arrival.place - 1]))
+        return arrivals
 
 
 async def pages(

@@ -19,7 +19,7 @@ from pgmem import plain_files
 from pgmem.calls.methods import Verbs
 from pgmem.documents import UNPACKED_BYTES, json_line, json_lines, unfit
 from pgmem.errors import CursorLost, DatabaseUnavailable, InvalidArgument, NotPermitted
-from pgmem.models import Arrival, PeerState
+from pgmem.models import Arrival, Outstanding, PeerState
 
 FORMAT = 1
 """Version of the pages: a store with another one is refused."""
@@ -141,6 +141,26 @@ class StorePeer:
             places = [arrival.place for arrival in arrivals if arrival.outcome == "waits"]
             if not places:
                 return sorted(done, key=lambda arrival: arrival.place)
+
+    async def outstanding(self, peer: str, direction: str | None = None) -> list[Outstanding]:
+        """Return what was refused in exchanges with a store, the oldest first."""
+        found: list[Outstanding] = []
+        while True:
+            after = found[-1].id if found else None
+            page = await self.memory.list_outstanding(peer, direction, after, limit=PAGE)
+            found += page
+            if len(page) < PAGE:
+                return found
+
+    async def note(self, peer: str, changes: Sequence[Record], arrivals: Sequence[Arrival]) -> None:
+        """Keep what another store refused of the changes that were sent to it."""
+        sent = json.dumps(changes, default=str, ensure_ascii=False)
+        outcomes = json.dumps(
+            [{"place": each.place, "outcome": each.outcome, "reason": each.reason} for each in arrivals]
+        )
+        await self.memory.caller.database.rows(
+            "note_outstanding", _TIMEOUT_S, peer=peer, changes=sent, outcomes=outcomes
+        )
 
 
 @contextmanager
@@ -273,9 +293,9 @@ class Folder:
     """A folder that another program synchronises: each store writes files of changes there and reads those of others.
 
     A file has a header, the changes as lines of JSON, and an end; it appears by a rename and never changes. The files
-    of a store are numbered. The first, `-whole`, has all that the store holds. Once those of its changes are larger
-    than it, the store puts all of them together in another one and removes the earlier ones. A random mark in the
-    header shows a store which files it has written itself, and not a copy of it.
+    of a store are numbered. The first, `-whole`, has all that the store holds and the folder did not have. Once those
+    of its changes are larger than it, the store puts all of them together in another one and removes the earlier ones.
+    A random mark in the header shows a store which files it has written itself, and not a copy of it.
 
     Args:
         place: the folder.

@@ -121,6 +121,8 @@ class Verbs(Portal):
     changes = waiting(methods.Verbs.changes)
     apply_changes = waiting(methods.Verbs.apply_changes)
     known_peer = waiting(methods.Verbs.known_peer)
+    list_outstanding = waiting(methods.Verbs.list_outstanding)
+    dismiss_outstanding = waiting(methods.Verbs.dismiss_outstanding)
 
 
 class Admin(Operations):

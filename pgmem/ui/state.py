@@ -35,7 +35,9 @@ async def state_of(memory: Memory, *, administrator: bool) -> list[StateLine]:
     ]
     if not administrator:
         return lines
-    backlog, models = await asyncio.gather(memory.backlog(), memory.embedding_status())
+    backlog, models, refused = await asyncio.gather(
+        memory.backlog(), memory.embedding_status(), memory.list_outstanding()
+    )
     waiting, queued = backlog.embeddings_waiting, memory.outbox_depth()
     failed = sum(backlog.saves_open.values())
     lines += [
@@ -46,6 +48,12 @@ async def state_of(memory: Memory, *, administrator: bool) -> list[StateLine]:
             f"{queued:,}",
             "Sent when the database answers." if queued else "",
             bool(queued),
+        ),
+        StateLine(
+            "Refused in a sync",
+            f"{len(refused):,}",
+            "pgmem sync --outstanding lists them; each sync offers them again." if refused else "",
+            bool(refused),
         ),
         *(
             StateLine(

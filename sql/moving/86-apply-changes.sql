@@ -633,6 +633,16 @@ $$;
 comment on function pgmem.apply_review is 'Take a save under review of another store, or the decision over one.';
 
 
+create or replace function pgmem.change_line(p_change jsonb) returns jsonb
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select coalesce(nullif(p_change -> 'record', 'null'), case
+    when p_change ? 'type' then p_change
+    when p_change ->> 'kind' = 'unrelated' then jsonb_build_object('type', 'unrelated', 'src', p_change -> 'id',
+      'rel', p_change -> 'label', 'dst', p_change -> 'other_id') end);
+$$;
+comment on function pgmem.change_line is 'What a change of a page brings, in the form of a line of an export; null for nothing.';
+
+
 create or replace function pgmem.apply_lines(p_changes jsonb, p_kind text) returns table (
   place integer,
   change jsonb,
@@ -640,10 +650,7 @@ create or replace function pgmem.apply_lines(p_changes jsonb, p_kind text) retur
 )
 language sql immutable set search_path = pgmem, pg_temp as $$
   select r.place::integer, r.value, r.record
-  from (select c.place, c.value, coalesce(nullif(c.value -> 'record', 'null'), case
-          when c.value ? 'type' then c.value
-          when c.value ->> 'kind' = 'unrelated' then jsonb_build_object('type', 'unrelated', 'src', c.value -> 'id',
-            'rel', c.value -> 'label', 'dst', c.value -> 'other_id') end) as record
+  from (select c.place, c.value, pgmem.change_line(c.value) as record
         from jsonb_array_elements(p_changes) with ordinality as c(value, place)) r
   where case
     when r.record ->> 'type' in ('label', 'relation', 'model') then 'vocabulary'
@@ -699,7 +706,8 @@ create or replace function pgmem.apply_changes(
   p_since text default null,
   p_until text default null,
   p_dry_run boolean default false,
-  p_pushed text default null
+  p_pushed text default null,
+  p_keep boolean default false
 ) returns setof pgmem.arrival
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -786,6 +794,9 @@ begin
       and (c.id, coalesce(c.other_id, c.id)) in (
         select u.src, u.dst from unnest(v_src, v_dst) as u(src, dst)
         union all select u.dst, u.src from unnest(v_src, v_dst) as u(src, dst));
+    if p_keep and p_peer is not null then
+      perform pgmem.keep_outstanding(v_caller, p_peer, 'here', p_changes, v_rows);
+    end if;
     if p_peer is not null and coalesce(p_cursor, p_pushed) is not null and not v_late then
       insert into pgmem.peer as p (tenant, name, pulled, pushed, synced_at)
       values (v_caller.tenant, p_peer, p_cursor, p_pushed, pgmem.now())
@@ -822,6 +833,7 @@ cursor: The cursor of the page, kept for known_peer.
 since: The cursor of this feed up to which the other store knows it; unset, or one that cannot be used: all that it keeps is new.
 until: The cursor of this feed when the exchange began; unset: near titles are not compared.
 pushed: The cursor of this feed behind the last change that the peer has applied, kept for known_peer.
+keep: Whether what is refused is kept for list_outstanding, which the caller offers again.
 
 InvalidArgument: changes is not a list.
 $$;
@@ -953,3 +965,153 @@ Say what this store is to another one, and how far the two are in step.
 peer: What the cursors of the other store begin with.
 $$;
 select pgmem.declare_verb('known_peer', p_rights => 'reader', p_effect => 'look', p_answer => 'PeerState');
+
+
+create or replace function pgmem.change_about(p_change jsonb) returns text
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select left(case
+    when r.line ->> 'type' in ('edge', 'unrelated') then concat_ws(' ', r.line ->> 'src', r.line ->> 'rel', r.line ->> 'dst')
+    when r.line ->> 'type' = 'save' then r.line ->> 'save_id'
+    when r.line ->> 'type' in ('label', 'relation', 'model') then concat_ws(' ', r.line ->> 'type', r.line ->> 'name')
+    else coalesce(r.line ->> 'id', md5(r.line::text)) end, 400)
+  from (select coalesce(pgmem.change_line(p_change), p_change) as line) r;
+$$;
+comment on function pgmem.change_about is
+  'What a change is about: the same for all that is sent of one memory, relation, review or word.';
+
+
+create or replace function pgmem.keep_outstanding(
+  p_caller pgmem.caller,
+  p_peer text,
+  p_direction text,
+  p_changes jsonb,
+  p_outcomes jsonb[]
+) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  delete from pgmem.outstanding o
+  using jsonb_array_elements(p_changes) with ordinality as c(value, place)
+  where o.tenant = p_caller.tenant and o.peer = p_peer and o.direction = p_direction
+    and o.about = pgmem.change_about(c.value) and p_outcomes[c.place] ->> 'outcome' not in ('refused', 'waits');
+  insert into pgmem.outstanding as o (tenant, peer, direction, about, change, title, reason, since, tried_at)
+  select distinct on (pgmem.change_about(c.value)) p_caller.tenant, p_peer, p_direction, pgmem.change_about(c.value), c.value,
+    left(coalesce(c.value #>> '{record,title}', c.value ->> 'title', c.value ->> 'label', c.value ->> 'rel'), 200),
+    coalesce(p_outcomes[c.place] ->> 'reason', 'It was refused.'), pgmem.clock(), pgmem.clock()
+  from jsonb_array_elements(p_changes) with ordinality as c(value, place)
+  where p_outcomes[c.place] ->> 'outcome' = 'refused'
+  order by pgmem.change_about(c.value), c.place desc
+  on conflict on constraint outstanding_once do update set change = excluded.change, title = excluded.title,
+    reason = excluded.reason, tried_at = excluded.tried_at, tries = o.tries + 1;
+  if found and (select count(*) from pgmem.outstanding o
+                where o.tenant = p_caller.tenant and o.peer = p_peer) > pgmem.setting_int('outstanding_limit') then
+    raise exception using errcode = 'PM001', message = format(
+      'More than %s changes of an exchange with %s are outstanding (outstanding_limit): see them with list_outstanding, solve or '
+      'dismiss them, then sync again.', pgmem.setting_text('outstanding_limit'), p_peer);
+  end if;
+end;
+$$;
+comment on function pgmem.keep_outstanding is
+  'Keep what of some changes was refused, so that it is offered again, and forget what of them was refused before and is done.';
+
+
+create or replace function pgmem.note_outstanding(
+  p_peer text,
+  p_changes pgmem.objects,
+  p_outcomes pgmem.objects
+) returns integer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_rows   jsonb[] := '{}';
+  v_row    jsonb;
+begin
+  for v_row in select r.value from jsonb_array_elements(p_outcomes) r(value) loop
+    v_rows[(v_row ->> 'place')::integer] := v_row;
+  end loop;
+  perform pgmem.keep_outstanding(v_caller, p_peer, 'there', p_changes, v_rows);
+  return (select count(*) from pgmem.outstanding o
+          where o.tenant = v_caller.tenant and o.peer = p_peer and o.direction = 'there');
+end;
+$$;
+comment on function pgmem.note_outstanding is $$
+Keep what another store refused of the changes that were sent to it, so that they are offered again; how many wait for it.
+
+peer: What the cursors of the other store begin with.
+changes: The changes that were sent.
+outcomes: What the other store answered: place, outcome and reason of each, as apply_changes returns them.
+
+InvalidArgument: More than outstanding_limit changes of this store are refused.
+$$;
+select pgmem.declare_verb('note_outstanding', p_rights => 'writer', p_effect => 'repeat');
+
+
+select pgmem.declare_answer('outstanding_answer', $$
+A change that was refused in an exchange and is offered again at each sync.
+
+`direction`: here, it came from the other store and this one refused it; there, the other way round. `change` was sent,
+`about` names its memory, relation, review or word, `since` is when it was refused for the first time.
+
+class Outstanding
+id uuid, peer text, direction text, about text, title text?, reason text, since timestamptz, tried_at timestamptz
+tries integer, change object
+$$);
+
+create or replace function pgmem.list_outstanding(
+  p_peer text default null,
+  p_direction text default null,
+  p_after uuid default null,
+  p_limit pgmem.row_limit default 500
+) returns setof pgmem.outstanding_answer
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_tenant text := (pgmem.caller()).tenant;
+begin
+  return query
+  select o.id, o.peer, o.direction, o.about, o.title, o.reason, o.since, o.tried_at, o.tries, o.change
+  from pgmem.outstanding o
+  where o.tenant = v_tenant and (p_peer is null or o.peer = p_peer) and (p_direction is null or o.direction = p_direction)
+    and (p_after is null or (o.since, o.id) > (select b.since, b.id from pgmem.outstanding b
+                                               where b.id = p_after and b.tenant = v_tenant))
+  order by o.since, o.id limit p_limit;
+end;
+$$;
+comment on function pgmem.list_outstanding is $$
+List what was refused in exchanges and is offered again at each sync, the oldest first.
+
+peer: What the cursors of the other store begin with; unset: all.
+direction: here: refused here; there: refused by the other store; unset: both.
+after: The id of the last one of the page before.
+$$;
+select pgmem.declare_verb('list_outstanding', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Outstanding]');
+
+
+create or replace function pgmem.dismiss_outstanding(p_id uuid default null, p_all boolean default false) returns integer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_gone   integer;
+begin
+  if (p_id is null) = not p_all then
+    raise exception using errcode = 'PM001', message = 'Send the id of one change, as list_outstanding gives it, or all.';
+  end if;
+  delete from pgmem.outstanding o where o.tenant = v_caller.tenant and (p_all or o.id = p_id);
+  get diagnostics v_gone = row_count;
+  if v_gone = 0 and not p_all then
+    raise exception using errcode = 'PM002',
+      message = format('No outstanding change %s found; list_outstanding shows them.', p_id);
+  end if;
+  return v_gone;
+end;
+$$;
+comment on function pgmem.dismiss_outstanding is $$
+Give up changes that were refused in an exchange, so that they are not offered again; how many.
+
+A memory that changes again travels again.
+
+id: The id of one, as list_outstanding gives it.
+all: All of them.
+
+InvalidArgument: Neither or both are sent.
+MemoryNotFound: no such change is outstanding.
+$$;
+select pgmem.declare_verb('dismiss_outstanding', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');

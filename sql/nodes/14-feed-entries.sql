@@ -79,6 +79,8 @@ begin
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   values (pgmem.change_stamp(), pgmem.change_subject_of(old.label), 'purged', old.id, old.label, old.version,
           case old.label when 'Project' then old.key else old.project end, old.tenant, pgmem.clock());
+  -- Its text goes from what waits for another store too.
+  delete from pgmem.outstanding o where o.about = old.id::text and o.tenant = old.tenant;
   v_told := pgmem.notify_change();
   return null;
 end;

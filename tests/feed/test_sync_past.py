@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -295,3 +296,21 @@ async def test_a_copy_in_a_folder_is_named_and_removes_nothing(pair: Pair, tmp_p
     equal(pair)
     assert titles(server) == {"Pay by invoice", "Ship on Monday"}
     assert {name: (tmp_path / name).read_bytes() for name in files} == files
+
+
+async def test_a_reader_of_a_folder_writes_only_what_did_not_come_from_it(pair: Pair, tmp_path: Path) -> None:
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    for number in range(20):
+        await laptop.upsert_entity(f"Port {number}", str(number), project_id="shop")
+    await exchange(laptop, str(tmp_path))
+    await server.save_session("there", "shop")
+    await server.upsert_entity("Owner", "Ann", project_id="shop")
+    await exchange(server, str(tmp_path))
+    feed = (await server.known_peer()).feed
+    (file,) = (path for path in tmp_path.iterdir() if path.name.startswith(feed))
+    written = [json.loads(line) for line in file.read_text("utf-8").splitlines()[1:-1]]
+    nodes = [each.get("record", each) for each in written if each.get("record", each)["type"] == "node"]
+    assert not [each for each in nodes if str(each["title"]).startswith("Port")]
+    await exchange(laptop, str(tmp_path))
+    equal(pair)
