@@ -1915,6 +1915,8 @@ class PeerState(Answer):
     """The cursor of this feed behind the last change that is applied there."""
     models: list[str] = field(default_factory=list)
     """The models of its vectors."""
+    build: str | None = None
+    """The state of pgmem within its release: the beginning of the digest of its SQL."""
 
 
 class Outstanding(Answer):

@@ -173,6 +173,7 @@ def _say(done: Exchanged, store: Store, *, dry_run: bool) -> None:
             "shown": shown_rows,
             "anew": done.anew,
             "outstanding": len(done.outstanding),
+            "builds": done.builds,
         }
     ):
         return
@@ -180,6 +181,8 @@ def _say(done: Exchanged, store: Store, *, dry_run: bool) -> None:
     for side, counts in (("here", done.here), ("there", done.there)):
         said = ", ".join(f"{n} {outcome}" for outcome, n in sorted(counts.items()) if outcome != "present")
         typer.echo(f"{side}: {would}{said}" if said else f"{side}: nothing new")
+    if done.builds:
+        typer.echo(visible(done.builds))
     if done.anew:
         typer.echo(visible(f"Everything was compared, because {done.anew}; a relation that was removed meanwhile on "
                            "one side may be on both again."))  # fmt: skip

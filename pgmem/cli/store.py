@@ -131,17 +131,14 @@ def _planned(dsn: str) -> list[str]:
     plan = schema.plan(dsn)
     if plan.before is None:
         return [f"No store found: pgmem init installs {schema.release()}."]
+    own = schema.build(schema.release(), schema.digest()) if plan.replaces else schema.release()
     if not plan.migrations:
         return [
             f"The store is of {plan.before}: pgmem init "
-            + (
-                f"replaces the functions by those of {schema.release()}."
-                if plan.replaces
-                else "changes nothing."
-            )
+            + (f"replaces the functions by those of {own}." if plan.replaces else "changes nothing.")
         ]
     lines = [
-        f"The store is of {plan.before}: pgmem init upgrades it to {schema.release()}.",
+        f"The store is of {plan.before}: pgmem init upgrades it to {own}.",
         "Tables change:",
     ]
     lines += [f"  {summary}" for summary in plan.migrations]

@@ -39,6 +39,8 @@ class Exchanged:
     """What was refused, now or earlier, and is offered again at each exchange with the same store."""
     anew: str | None = None
     """Why all was compared instead of what changed since the last exchange, as the end of a sentence."""
+    builds: str | None = None
+    """Which states of one release both sides are, where they differ; they exchange all the same."""
 
     def count(self, side: str, arrivals: Iterable[Arrival]) -> None:
         """Count the outcomes of a page."""
@@ -93,6 +95,11 @@ class Exchange:
         took = monotonic() - asked
         mine = await self._here.state(other.feed)
         _require_fitting(mine, other, name, took)
+        if mine.build and other.build and mine.build != other.build:
+            self.done.builds = (
+                f"{name} is another state of pgmem {other.release} ({other.build}) than this store ({mine.release}, "
+                f"{mine.build}): upgrade both to the same one."
+            )
         self._here.vectors = there.vectors = bool({*mine.models} & {*other.models})
         head = (await self._here.changes("now"))["cursor"]
         self.done.anew = await self._why_anew(there, mine, other, name)

@@ -100,6 +100,11 @@ def digest() -> str:
     return sums.hexdigest()
 
 
+def build(of_release: str, its_digest: str) -> str:
+    """Name a state of the schema: states between two releases have one number and differ in their digests."""
+    return f"{of_release} ({its_digest[:8]})"
+
+
 @dataclass(frozen=True, slots=True)
 class Upgrade:
     """What an upgrade did.
@@ -223,7 +228,7 @@ class Plan:
     """What an upgrade would do to a store.
 
     Attributes:
-        before: the release of the store, None if there is none.
+        before: the release of the store, None if there is none; with its digest where it is another state of this one.
         migrations: a line for each migration to come.
         renews: whether memories are renewed after it.
         tables: how many rows the tables hold that are locked meanwhile.
@@ -257,7 +262,10 @@ def plan(dsn: str) -> Plan:
                 count = statement.SQL("select count(*) from pgmem.{}").format(statement.Identifier(name))
                 row = connection.execute(count).fetchone()
                 rows[str(name)] = int(row[0]) if row else 0
-        return Plan(before, tuple(each.summary for each in pending), digests != (digest(),), rows)
+        replaces = digests != (digest(),)
+        if replaces and digests is not None:
+            before = build(before, str(digests[0]))
+        return Plan(before, tuple(each.summary for each in pending), replaces, rows)
 
 
 def _pending(connection: psycopg.Connection[Any]) -> tuple[history.Migration, ...]:

@@ -118,6 +118,7 @@ declare
 begin
   return jsonb_build_object(
     'type', 'header', 'pgmem_export', 1, 'release', (select v.release from pgmem.schema_version v),
+    'build', (select left(v.digest, 8) from pgmem.schema_version v),
     'exported_at', pgmem.now(), 'org_id', v_caller.org_id, 'user_id', v_caller.user_id,
     'all_tenants', p_all_tenants, 'vectors', p_vectors, 'cursor', (pgmem.changes('now')).cursor,
     'nodes', (select count(*) from pgmem.node n

@@ -943,6 +943,7 @@ at timestamptz: Its clock.
 pulled text?: The cursor behind the last change of the other store that is applied here.
 pushed text?: The cursor of this feed behind the last change that is applied there.
 models text[] = {}: The models of its vectors.
+build text?: The state of pgmem within its release: the beginning of the digest of its SQL.
 $$);
 
 create or replace function pgmem.known_peer(p_peer text default null) returns pgmem.peer_state
@@ -953,7 +954,7 @@ begin
   select p.pulled, p.pushed into v_state.pulled, v_state.pushed from pgmem.peer p
   where p.tenant = (pgmem.caller()).tenant and p.name = p_peer;
   v_state.feed := pgmem.feed_name();
-  v_state.release := (select v.release from pgmem.schema_version v);
+  select v.release, left(v.digest, 8) into v_state.release, v_state.build from pgmem.schema_version v;
   v_state.at := clock_timestamp();
   v_state.models := array(select m.name from pgmem.embedding_model m where pgmem.has_vectors() order by m.name);
   return v_state;

@@ -433,6 +433,18 @@ async def test_a_server_over_http_with_a_token(
     assert found == [{"label": "Decision", "trust_level": 0.5, "user_id": "ann"}]
 
 
+async def test_a_store_of_another_state_of_the_release_is_named_and_exchanges(pair: Pair) -> None:
+    laptop, server = pair
+    await laptop.save_session("on the road", "shop")
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute("update pgmem.schema_version set digest = repeat('0', 64)")
+        both = Exchange(StorePeer(laptop.acting_as(source="sync")))
+        done = await both.with_store(StorePeer(server.acting_as(source="sync")), "the server")
+    assert done.builds is not None
+    assert "00000000" in done.builds
+    assert done.there["taken"] >= 1
+
+
 async def test_a_token_of_an_agent_or_a_person_exchanges_nothing(
     pair: Pair, tmp_path: Path, connection: psycopg.Connection[DictRow], token: Callable[..., str]
 ) -> None:
