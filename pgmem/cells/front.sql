@@ -223,8 +223,9 @@ comment on function front.add_objects is 'One object of objects of counts, added
 
 
 -- The errors of a cell as the cell raised them. The address of a cell is nobody's business.
+-- A session that reads no backslashes in texts would read none in these patterns.
 create or replace function front.raise_again(p_state text, p_message text) returns void
-language plpgsql immutable as $$
+language plpgsql immutable set standard_conforming_strings = on as $$
 declare
   v_message text := regexp_replace(p_message, '^\S+\(\d+\): \[[^]]*\] REMOTE [A-Z]+: ', '');
 begin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -15,6 +15,9 @@ from pgmem.server.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from pgmem.settings import Settings
+
+
+T = TypeVar("T")
 
 
 def backup(
@@ -47,6 +50,21 @@ def restore(
     done = _with_server(
         settings, lambda server, report: database.restore(server, folder, replace=replace, progress=report)
     )
+    if done.revoked:
+        tokens = counted(done.revoked, "token was", "tokens were")
+        typer.echo(
+            f"It is a backup of another server: {tokens} revoked (pgmem token issue makes new ones).",
+            err=True,
+        )
+    if done.settings:
+        differing = ", ".join(
+            f"{name} {visible(there)} (here {here})" for name, (here, there) in done.settings.items()
+        )
+        typer.echo(
+            f"It is a backup of another server, with other settings than here: {differing}. pgmem config set NAME"
+            " changes one back.",
+            err=True,
+        )
     if done.logins:
         typer.echo(f"Create these tenants' logins again by hand: {', '.join(done.logins)}.", err=True)
     _show(done, f"Restored into {settings.data_dir}", as_json)
@@ -62,10 +80,8 @@ def _embedded(data_dir: Path | None, env_file: Path | None) -> Settings:
     return settings
 
 
-def _with_server(
-    settings: Settings, use: Callable[[EmbeddedServer, database.Progress], database.Backup]
-) -> database.Backup:
-    def run() -> database.Backup:
+def _with_server(settings: Settings, use: Callable[[EmbeddedServer, database.Progress], T]) -> T:
+    def run() -> T:
         with EmbeddedServer(settings.data_dir) as server, steps("starting", lines=False) as report:
             return use(server, report)
 

@@ -28,6 +28,7 @@ from pgmem.cli.options import (
     given,
     most,
     progress,
+    require_person,
     stop,
     store_command,
     terminal,
@@ -469,6 +470,8 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
         choice = options.chosen("[a]pprove, [r]eject, [l]ater, [q]uit")
         if choice == "q":
             break
+        if choice in ("a", "r"):
+            require_person(store)
         card_id = card.id
         if choice == "a":
             done = store.run(lambda m, i=card_id: m.approve_card(i, decider))  # type: ignore[misc]
@@ -523,6 +526,7 @@ def _chosen(store: Store, card_id: str, root: Path, project: str | None, sure: b
     """The id of a card that a person decides on, named by all of its id, or in its project by its first letters."""
     if not sure:
         stop("only people decide on cards: add --i-know-what-im-doing.", 2)
+    require_person(store)
     try:
         return UUID(card_id)
     except ValueError:

@@ -405,6 +405,20 @@ class Store:
         terminal().print(Rows(headings, map(cells_of, self.for_people(found))))
 
 
+def require_person(store: Store, *, always: bool = False) -> None:
+    """End a command that decides unless it runs at a terminal: an agent with a shell runs commands too.
+
+    Args:
+        store: without approval = person, scripts decide.
+        always: they do not.
+    """
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        return
+    values = {setting.name: setting.value for setting in store.run(lambda m: m.list_settings())}
+    if always or values["approval"] == "person":
+        stop("A person decides this: run the command at a terminal, or decide on the page (pgmem ui).")
+
+
 def chosen(question: str) -> str:
     """Ask a question and return the letter of the answer; l, for later, if there is none."""
     return str(typer.prompt(question, default="l")).strip().lower()[:1]

@@ -16,7 +16,18 @@ from rich.table import Table
 from rich.text import Text
 
 from pgmem.cli import options
-from pgmem.cli.options import Project, Rows, Store, Yes, facts, most, stop, store_command, terminal
+from pgmem.cli.options import (
+    Project,
+    Rows,
+    Store,
+    Yes,
+    facts,
+    most,
+    require_person,
+    stop,
+    store_command,
+    terminal,
+)
 from pgmem.cli.review import asked
 from pgmem.cli.verbs import Call, verb_command
 from pgmem.errors import MemoryNotFound
@@ -171,6 +182,7 @@ def reflect(
     title = approve if approve is not None else dismiss
     if title is not None:
         action: Literal["approve", "dismiss"] = "approve" if approve is not None else "dismiss"
+        require_person(store)
         judged = store.run(lambda m: m.review_insight(title, action))
         if not store.print_json(judged):
             typer.echo(f"{judged.status}: {judged.title}")
@@ -196,6 +208,7 @@ def reflect(
                 return
             choices: dict[str, Literal["approve", "dismiss"]] = {"a": "approve", "d": "dismiss"}
             if choice := choices.get(answer):
+                require_person(store)
                 name = str(insight.id)
                 done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
                 typer.echo(done.status)

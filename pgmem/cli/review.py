@@ -12,7 +12,17 @@ import typer
 from rich.panel import Panel
 from rich.text import Text
 
-from pgmem.cli.options import By, Project, Store, chosen, print_json, stop, store_command, terminal
+from pgmem.cli.options import (
+    By,
+    Project,
+    Store,
+    chosen,
+    print_json,
+    require_person,
+    stop,
+    store_command,
+    terminal,
+)
 from pgmem.escaping import visible
 
 if TYPE_CHECKING:
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
 
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
+_STEERS = "The text steers agents"
 _NAMES = {"new": "[n]ew", "supersede": "[s]upersede the old one", "drop": "[d]rop"}
 
 
@@ -50,6 +61,7 @@ def review(
     if save_id is not None:
         if outcome is None:
             stop("--save-id needs --outcome new, supersede or drop.", 2)
+        _require_person(store, store.run(partial(_of_save, save_id=save_id)), outcome)
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
     pending = store.answer(lambda m: m.list_reviews(project))
@@ -64,12 +76,22 @@ def review(
         if answer == "q":
             return
         if (choice := CHOICES.get(answer)) in detail.outcomes and choice is not None:
+            _require_person(store, detail, choice)
             decide = partial(_resolve, detail=detail, outcome=choice, by=decider)
             result = store.run(decide)
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
     for rule_of_agent in rules:
         if _decided(store, rule_of_agent, decider) is None:
             return
+
+
+def _require_person(store: Store, save: ReviewDetail, outcome: Outcome) -> None:
+    """End the command where a person at a terminal has to decide; to drop a text that steers agents harms nobody."""
+    require_person(store, always=outcome != "drop" and (save.message or "").startswith(_STEERS))
+
+
+async def _of_save(memory: Memory, save_id: UUID) -> ReviewDetail:
+    return await memory.get_review(save_id)
 
 
 async def _shown(memory: Memory, identity: UUID) -> WaitingRule:
@@ -100,6 +122,7 @@ def _decided(store: Store, item: WaitingRule, by: str) -> bool | None:
     terminal().print(_rule(item))
     answer = chosen("[y]es, it holds from now on, [n]o, it stays a note, [l]ater, [q]uit")
     if answer in ("y", "n"):
+        require_person(store)
         done = store.run(partial(_decide, item=item, yes=answer == "y", by=by))
         typer.echo(f"{'Yours' if answer == 'y' else 'A note'}: {visible(done.title)}")
         return True

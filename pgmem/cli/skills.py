@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import getpass
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from uuid import UUID
 
 import typer
 
-from pgmem.cli.options import By, Rows, stop, terminal
+from pgmem.cli.options import By, Rows, require_person, stop, terminal
+from pgmem.cli.review import asked
 from pgmem.cli.verbs import Call, verb_command
 from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
-    from pgmem.models import SkillEntry
+    from pgmem.models import Node, SkillEntry
+
+
+_MOST_BYTES = 1_000_000  # of a SKILL.md
 
 
 @verb_command("list_skills")
@@ -36,10 +41,13 @@ def skills(
     by: By = None,
 ) -> None:
     """Show the standing instructions and the patterns that held three times: the skills of the store."""
+    if approve is not None:
+        require_person(call.store)
 
     async def run(memory: Memory) -> list[SkillEntry]:
         if approve is not None:
             node = await memory.find_memory(approve)
+            _show(node)
             await memory.decide_rule(approve, node.version, True, by or getpass.getuser())
         return await call.of(memory)  # type: ignore[no-any-return]
 
@@ -61,15 +69,37 @@ def skills(
         terminal().print("An agent wrote what is not approved: pgmem skills --approve ID.", style="dim")
 
 
+def _show(node: Node) -> None:
+    """Print all of a memory that is taken over, on stderr."""
+    typer.echo(f"{visible(node.title or '')}, version {node.version}:", err=True)
+    typer.echo(visible(asked(node.properties)), err=True)
+
+
 def _write(found: list[SkillEntry], folder: Path) -> None:
-    from pgmem.plain_files import replace
+    from pgmem.plain_files import read, replace
     from pgmem.skills import SOURCE, of_store, usage
 
     made = [usage(), *of_store(found)]
+    # A clone may bring a link in the place of the folder, or of one in it.
+    here, whole = Path.cwd(), Path(os.path.abspath(folder))
+    if whole.is_relative_to(here) and os.path.realpath(whole) != str(
+        here.resolve() / whole.relative_to(here)
+    ):
+        stop(
+            f"{visible(str(folder))} is behind a link: remove the link, or name the folder that it leads to."
+        )
     for skill in made:
         file = folder / skill.name / "SKILL.md"
-        old = file.read_text(encoding="utf-8") if file.exists() else skill.text
-        if old != skill.text and f'"source": "{SOURCE}"' not in old and skill.name != usage().name:
+        if file.is_symlink() or file.parent.is_symlink():
+            stop(f"{visible(str(file))} is behind a link: remove the link.")
+        try:
+            old = read(file, _MOST_BYTES).decode()
+        except FileNotFoundError:
+            old = skill.text
+        except (OSError, UnicodeDecodeError):
+            old = ""
+        mark = f"---\nname: {skill.name}\n" if skill is made[0] else f'"source": "{SOURCE}"'
+        if old != skill.text and mark not in old:
             stop(f"{visible(str(file))} is not of pgmem: move it away, or choose another folder.")
         file.parent.mkdir(parents=True, exist_ok=True)
         replace(file, skill.text.encode(), mode=None)

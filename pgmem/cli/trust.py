@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pgmem.cli.options import Store, Yes, exit_on_error, plain_command, stop
+from pgmem.cli.options import Store, Yes, exit_on_error, plain_command, require_person, stop
 from pgmem.escaping import visible
 
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ def trust(
         f"{visible(str(folder.absolute()))} has the name or the remote of the project {visible(asked)!r}, "
         "and no history that proves it."
     )
+    require_person(store)
     answer = yes or typer.confirm("Show the memory of that project in the sessions of this folder?")
     after = store.run(_opened(folder, answer=answer))
     if not answer:

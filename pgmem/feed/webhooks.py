@@ -34,6 +34,7 @@ log = logging.getLogger("pgmem")
 
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 600.0
 _TIMEOUT_S = 15.0
+_MOST_ANSWER_BYTES = 65_536
 _SECRET_BYTES = 24, 64  # as the specification has it
 
 
@@ -121,7 +122,12 @@ async def _sent(client: httpx2.AsyncClient, address: str, key: bytes, change: Ch
             "webhook-signature": signature(key, identity, now, body),
         }
         try:
-            status = (await client.post(address, content=body, headers=headers)).status_code
+            async with client.stream("POST", address, content=body, headers=headers) as answer:
+                status = answer.status_code
+                read = 0
+                async for part in answer.aiter_raw():  # a connection whose answer is read whole is used again
+                    if (read := read + len(part)) > _MOST_ANSWER_BYTES:
+                        break
         except httpx2.HTTPError as error:
             said = type(error).__name__
         else:

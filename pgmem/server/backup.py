@@ -16,6 +16,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
+from dataclasses import replace as replace_fields
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -37,6 +38,7 @@ from pgmem.server.embedded import EmbeddedServer
 _FORMAT = 1
 _DUMP, _MANIFEST = "pgmem.dump", "manifest.json"
 Progress = Callable[[str], object]
+_OF_A_RESTORE = ("revoked", "settings")  # no part of the manifest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +55,8 @@ class Backup:
         logins: roles that are bound to tenants.
         tables: for each table the number of rows and a checksum of their contents.
         others: tables, views and functions outside schema pgmem, which the dump holds and a restore leaves out.
+        revoked: of a restore of the backup of another server, how many of its tokens were revoked.
+        settings: of a restore of another server's backup, each setting with another value than here: here, and now.
     """
 
     pgmem_backup: int
@@ -64,6 +68,8 @@ class Backup:
     logins: list[str]
     tables: dict[str, tuple[int, str]]
     others: list[str] = field(default_factory=list)
+    revoked: int = 0
+    settings: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def memories(self) -> int:
@@ -99,7 +105,8 @@ def backup(server: EmbeddedServer, folder: Path, progress: Progress = lambda _st
         progress("restoring it into a separate database to check it")
         with _scratch(dsn) as scratch:
             _fill(server, scratch, part / _DUMP, done)
-        (part / _MANIFEST).write_text(json.dumps(asdict(done), indent=2) + "\n", encoding="utf-8")
+        manifest = {name: value for name, value in asdict(done).items() if name not in _OF_A_RESTORE}
+        (part / _MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
         for path in part.iterdir():
             path.chmod(0o600)
             plain_files.sync(path)
@@ -114,6 +121,8 @@ def restore(
     server: EmbeddedServer, folder: Path, *, replace: bool = False, progress: Progress = lambda _step: None
 ) -> Backup:
     """Replace the database of the embedded server by a backup, upgraded to this release and with a checked graph.
+
+    A backup of another server brings no token that is good here, and its settings are named where they differ.
 
     The new database takes the name of the old one in one transaction, after all checks.
 
@@ -138,8 +147,12 @@ def restore(
         _fill(server, scratch, folder / _DUMP, done)
         progress("making functions and the graph")
         with psycopg.connect(scratch) as connection:
+            of_another = (
+                not schema.holds(connection, "pgmem.feed") or connection.execute(_OF_HERE).fetchone() is None
+            )
             connection.execute(_AS_NEW)
         schema.upgrade(scratch, roles=done.roles)
+        revoked, settings = _take_apart(dsn, scratch) if of_another else (0, {})
         with psycopg.connect(scratch) as connection:
             if schema.holds(connection, "ag_catalog.ag_graph"):
                 different = connection.execute("select label from pgmem.check_graph()").fetchall()
@@ -148,7 +161,36 @@ def restore(
                         f"The graph differs from the tables in {different[0][0]} after the restore."
                     )
         _swap(dsn, scratch)
-    return done
+    return replace_fields(done, revoked=revoked, settings=settings)
+
+
+_OF_HERE = """
+select from pgmem.feed f join pg_control_system() c on f.system = c.system_identifier::text
+"""
+
+
+def _take_apart(dsn: str, scratch: str) -> tuple[int, dict[str, tuple[str, str]]]:
+    """Revoke the tokens of another server's store; return how many, and the settings that differ from those here."""
+    with psycopg.connect(scratch) as connection:
+        revoked = connection.execute(
+            "update pgmem.api_token set revoked_at = pgmem.clock(), revoked_by = 'pgmem restore'"
+            " where revoked_at is null and (expires_at is null or expires_at > pgmem.clock())"
+        ).rowcount
+    there, here = _settings(scratch), _settings(dsn)
+    if not here:
+        with _scratch(dsn) as fresh:
+            schema.upgrade(fresh)
+            here = _settings(fresh)
+    return revoked, {
+        name: (here[name], value) for name, value in sorted(there.items()) if here.get(name, value) != value
+    }
+
+
+def _settings(dsn: str) -> dict[str, str]:
+    with psycopg.connect(dsn) as connection:
+        if not schema.holds(connection, "pgmem.setting"):
+            return {}
+        return dict(connection.execute("select name, value from pgmem.setting").fetchall())
 
 
 # The rows are there, and no function: all chapters run, and declare kinds and verbs themselves.

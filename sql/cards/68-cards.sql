@@ -126,9 +126,10 @@ comment on function pgmem.require_draft_room is
 
 
 create or replace function pgmem.card_writer(p_caller pgmem.caller) returns text
-language sql immutable set search_path = pgmem, pg_temp as $$
+language sql stable set search_path = pgmem, pg_temp as $$
+  -- In SQL a person is who decides there: any other login may be a program's or an agent's.
   select coalesce((p_caller).agent_id,
-    case (p_caller).source when 'cli' then 'human' when 'sql' then 'human' else 'agent' end);
+    case when (p_caller).source = 'cli' or (p_caller).source = 'sql' and pgmem.decides(p_caller) then 'human' else 'agent' end);
 $$;
 comment on function pgmem.card_writer is
   'The author of a change as revisions and evidence name it: the id of the agent, agent, or human.';

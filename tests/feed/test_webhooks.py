@@ -140,3 +140,36 @@ async def test_an_address_needs_a_secret(memory: Memory) -> None:
     chosen = memory.caller.database.settings.model_copy(update={"webhook_url": "http://127.0.0.1/"})
     with pytest.raises(InvalidArgument, match="PGMEM_WEBHOOK_SECRET"):
         await webhooks.deliver(memory, chosen)
+
+
+async def test_no_more_of_an_answer_is_read_than_a_connection_is_worth(
+    memory: Memory, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A receiver may answer without end; its status is all that counts."""
+    sent = 0
+
+    def endless(answer: Answer) -> None:
+        nonlocal sent
+        body = json.loads(answer.rfile.read(int(answer.headers["content-length"])))
+        answer.send_response(200)
+        answer.end_headers()
+        try:
+            while True:
+                sent += answer.wfile.write(b"x" * 65_536)
+        except OSError:
+            answer.close_connection = True
+        with receiver.arrived:
+            receiver.got.append(body)
+            receiver.arrived.notify_all()
+
+    monkeypatch.setattr(Answer, "do_POST", endless)
+    chosen = settings(receiver, memory)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(webhooks.deliver, memory, chosen)
+        with anyio.fail_after(10):
+            while not memory.caller.database.wakes._followers:
+                await anyio.lowlevel.checkpoint()
+        await memory.save_session("open", "shop")
+        await until_got(receiver, 1)
+        tasks.cancel_scope.cancel()
+    assert sent < 20_000_000

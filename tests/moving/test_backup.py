@@ -292,6 +292,32 @@ def test_the_code_of_a_backup_that_another_person_prepared_is_not_run(
     assert not file.exists()
 
 
+def test_the_backup_of_another_server_brings_no_token_and_its_settings_are_named(
+    home: EmbeddedServer, spare: EmbeddedServer, folder: Path, run: Run
+) -> None:
+    dsn = home.start()
+
+    def active(of: str) -> int:
+        with psycopg.connect(of) as connection:
+            tokens = connection.execute("select active from pgmem.list_tokens()").fetchall()
+        return sum(one for (one,) in tokens)
+
+    verbs(dsn, lambda call: call("issue_token", name="his", user_id="mallory", for_person=True))
+    verbs(dsn, lambda call: call("set_setting", name="trust_mcp", value="1.0"))
+    try:
+        backup(home, folder / "his")
+        again = run("restore", "--replace", str(folder / "his"), PGMEM_DATA_DIR=str(folder / "home"))
+        assert (again.exit_code, again.stderr) == (0, "")
+        assert active(home.start()) == 1
+        done = run("restore", "--replace", str(folder / "his"), PGMEM_DATA_DIR=str(folder / "spare"))
+        assert done.exit_code == 0, done.output
+        assert "another server: 1 token was revoked" in done.stderr
+        assert "trust_mcp 1.0 (here 0.5)" in done.stderr
+        assert active(spare.start()) == 0
+    finally:
+        verbs(home.start(), lambda call: call("set_setting", name="trust_mcp", value="0.5"))
+
+
 def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_client(
     home: EmbeddedServer, spare: EmbeddedServer, folder: Path
 ) -> None:

@@ -162,3 +162,24 @@ def test_a_bound_login_has_one_word_on_a_memory_whatever_it_calls_itself(alice: 
     for number in range(5):
         alice.execute("select set_config('pgmem.agent_id', %s, false)", (f"agent {number}",))
         assert caller(alice)("feedback", id=made, verdict="wrong")["wrong"] == 1
+
+
+# Who wrote it
+
+
+def test_a_draft_of_a_login_is_no_persons(alice: Session) -> None:
+    verbs = caller(alice)
+    verbs("save_session", objective="open", project_id="proj-alice")
+    made = verbs(
+        "record_candidate",
+        project_id="proj-alice",
+        record_type="risk_note",
+        statement="The till rounds down.",
+        subject_path="till.py",
+        evidence=[{"kind": "spec", "ref": "RFC 9110", "digest": "d"}],
+    )
+    found = verbs(
+        "query_engineering_memory", project_id="proj-alice", mode="get", record_id=str(made["card_id"])
+    )["payload"]["record"]
+    assert found["origin"] == "agent"
+    assert {one["added_by"] for one in found["evidence"]} == {"agent"}
