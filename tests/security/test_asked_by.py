@@ -118,6 +118,7 @@ def test_a_review_lists_every_argument_that_is_carried_out(call: Call, shop: str
         valid_to="2031-01-01",
         project_id=shop,
     )
+    source("cli")
     shown = str(asked(call("get_review", save_id=held["save_id"])["arguments"]))
     for said in ("never", "fulcio", "2031-01-01", shop):
         assert said in shown

@@ -47,6 +47,7 @@ def test_an_agent_does_not_supersede_what_a_person_decided(
     )
     assert "A person decides" in held["next_step"]
     assert rows("select status from pgmem.node where id = %s", decided) == [{"status": "active"}]
+    source("cli")
     (review,) = rows("select save_id, candidate_id, title from pgmem.list_reviews()")
     assert review == {"save_id": held["save_id"], "candidate_id": decided, "title": words["title"]}
     source("cli")
@@ -286,8 +287,10 @@ def test_who_asks_for_approval_does_not_give_it(call: Call, rows: Rows, shop: st
     held = call("save_decision", project_id=shop, scope="global", governance_token=token, **RULE)
     assert (held["status"], held["dedup_outcome"]) == ("failed", "manual_review")
     assert rows("select count(*) as n from pgmem.node where scope = 'global'") == [{"n": 0}]
+    source("cli")
     (review,) = rows("select save_id, title, verb from pgmem.list_reviews()")
     assert review == {"save_id": held["save_id"], "title": RULE["title"], "verb": "save_decision"}
+    source("mcp")
     again = call("retry_save", save_id=held["save_id"], governance_token=token)
     assert again["status"] == "failed"
     batch = call(
