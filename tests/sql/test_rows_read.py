@@ -98,10 +98,11 @@ def arguments(connection: psycopg.Connection[DictRow], verb: str, names: list[st
         "intent_id": uuid4(), "card_id": uuid4(), "extraction_id": uuid4(), "answer": {}, "settled": [], "part": "memory",
         "records": [{"label": "Concept", "name": "Cup", "properties": {}}], "source": "mem0", "after": None,
         "tokens": 1, "yes": False, "name": "text_config", "value": "english", "model": "m", "dimensions": 3,
-        "embedding": [0.1, 0.2, 0.3], "token": "pgmem_x", "role": "nobody",
+        "embedding": [0.1, 0.2, 0.3], "token": "pgmem_x", "role": "nobody", "peer": "0123456789ab", "outcomes": [{"place": 1, "outcome": "refused", "reason": "x"}],
     }  # fmt: skip
     if verb in ("import_records", "apply_changes"):
         by_name["records"] = by_name["changes"] = arriving()
+    by_name.setdefault("changes", arriving())
     return {name: by_name[name] for name in names if name in by_name}
 
 
@@ -205,6 +206,14 @@ OF_WHAT_IS_NOT_THERE = {
         "propose_from_receipt",
         "refresh_from_run",
     ),
-    *("finish_intent", "approve_card", "reject_card", "archive_card", "settle_branches", "apply_extraction"),
+    *(
+        "finish_intent",
+        "approve_card",
+        "reject_card",
+        "archive_card",
+        "settle_branches",
+        "apply_extraction",
+        "dismiss_outstanding",
+    ),
 }
 """Verbs that look for what this store has not, and are refused."""
