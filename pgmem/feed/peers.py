@@ -241,7 +241,17 @@ class HttpPeer:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
         found = await self._ask("GET", {"state": peer or ""})
         with self._understood():
-            return PeerState(**{**found, "at": datetime.fromisoformat(found["at"])})
+            state = PeerState(**{**found, "at": datetime.fromisoformat(found["at"])})
+            # The exchange relies on these: a name of another form would be taken for something of this store.
+            texts = [state.release, *state.models, *(each for each in (state.pulled, state.pushed) if each)]
+            if (
+                not re.fullmatch("[0-9a-f]{12}", state.feed)
+                or state.at.tzinfo is None
+                or not isinstance(state.models, list)
+                or not all(isinstance(text, str) for text in texts)
+            ):
+                raise ValueError("not the state of a store")
+            return state
 
     async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor."""

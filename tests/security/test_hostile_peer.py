@@ -75,6 +75,27 @@ async def test_an_answer_that_no_server_of_pgmem_gives_is_refused(
     await peer.aclose()
 
 
+@pytest.mark.parametrize(
+    "differs",
+    [{"feed": "folder"}, {"feed": 7}, {"release": 5}, {"models": [[]]}, {"models": "ab"}, {"models": 7},
+     {"at": "2026-01-01T00:00:00"}, {"pulled": 7}, {"pushed": ["a"]}],
+    ids=str,
+)  # fmt: skip
+async def test_a_state_with_a_value_of_another_form_is_refused(
+    monkeypatch: pytest.MonkeyPatch, differs: dict[str, Any]
+) -> None:
+    """A server whose feed is called folder would overwrite how far the folder was read."""
+    good = {"feed": "0123456789ab", "release": "0.2.0", "at": "2026-01-01T00:00:00+00:00", "pulled": None,
+            "pushed": None, "models": ["m"]}  # fmt: skip
+    peer = answering(monkeypatch, json.dumps(good))
+    assert (await peer.state()).feed == "0123456789ab"
+    await peer.aclose()
+    peer = answering(monkeypatch, json.dumps(good | differs))
+    with pytest.raises(InvalidArgument, match="answered what no server of pgmem answers"):
+        await peer.state()
+    await peer.aclose()
+
+
 async def test_a_page_that_leads_to_itself_is_not_read_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     peer = answering(monkeypatch, '{"changes": [], "cursor": "a", "more": true, "held": false}')
     assert (await peer.changes("b"))["more"]
