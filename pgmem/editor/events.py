@@ -31,6 +31,7 @@ _CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words 
 _FILES = 3  # that a task seems to be about
 _TITLE = 10.0  # what a title that a sentence speaks of whole counts beside the words that they share
 _REASON = 0.75  # and its reason, of that: a title says what a decision is about
+_PERSON = 1.0  # what it counts that a person decided it
 _MOST_A_CALL = 200
 _MOST_READ = 16_000_000  # bytes of a transcript at one event (the next one goes on), and of stdin
 _MOST_LINES = 4_096  # of a transcript, before what is read is sent
@@ -353,7 +354,7 @@ def nearest(matches: Sequence[Mapping[str, Any]], *, by_words: bool) -> Sequence
         texts_of = [(m["about"], m[part] or "") for part in ("title", "reason") for m in matches]
         shares = static_vectors.spoken_of(texts_of)
         scores = {
-            id(m): m["words"] + _TITLE * max(title, _REASON * reason)
+            id(m): m["words"] + _TITLE * max(title, _REASON * reason) + _PERSON * (m.get("by") == "person")
             for m, title, reason in zip(matches, shares, shares[len(matches) :], strict=False)
         }
         matches = sorted(matches, key=lambda match: -scores[id(match)])

@@ -223,6 +223,49 @@ def test_what_a_person_adds_to_an_agent_s_text_makes_no_order_of_it(
     assert call("find_memory", id=made["id"])["by"] == "agent"
 
 
+@pytest.mark.parametrize("asked", [{}, {"topic": "queue"}, {"known_at": "2999-01-01"}])
+def test_notes_of_an_agent_do_not_push_a_person_s_decisions_out_of_a_context(
+    call: Call, shop: str, source: Source, asked: dict[str, str]
+) -> None:
+    source("cli")
+    for number in range(6):
+        call("save_decision", title=f"Queue {number} is kept", rationale="Law.", project_id=shop)
+    source("mcp")
+    for number in range(12):
+        call("save_context", content=f"The queue was looked at, time {number}.", project_id=shop)
+    context = call("retrieve_context", project_id=shop, **asked)
+    by = [item["by"] for item in context["items"]]
+    assert (by.count("person"), by.count("agent")) == (5, 5)
+    assert context["truncated_scopes"] == ["project"]
+    made = [item["created_at"] for item in context["items"]]
+    assert made == sorted(made, reverse=True)
+
+
+def test_places_that_persons_do_not_need_are_the_others(call: Call, shop: str, source: Source) -> None:
+    source("cli")
+    call("save_decision", title="The queue is kept", rationale="Law.", project_id=shop)
+    source("mcp")
+    for number in range(12):
+        call("save_context", content=f"The queue was looked at, time {number}.", project_id=shop)
+    items = call("retrieve_context", project_id=shop)["items"]
+    assert [item["by"] for item in items] == ["agent"] * 9 + ["person"]
+    assert items[0]["content"].endswith("time 11.")
+
+
+def test_of_about_equal_memories_a_search_has_the_person_s_first(
+    call: Call, shop: str, source: Source
+) -> None:
+    """The later one of an agent was first."""
+    source("cli")
+    call("save_context", content="The queue holds thirty messages", project_id=shop)
+    source("mcp")
+    call("save_context", content="The queue holds three messages here", project_id=shop)
+    found = call(
+        "search_answer", query="how many messages does the queue hold", project_id=shop, min_relevance=0
+    )["results"]
+    assert [one["by"] for one in found] == ["person", "agent"]
+
+
 @pytest.mark.anyio
 async def test_what_is_imported_or_sent_through_the_tools_stands_nowhere_and_in_no_file(
     dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
