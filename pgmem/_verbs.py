@@ -2098,7 +2098,9 @@ VERBS = {
                 "peer": Argument(
                     "What the cursors of the other store begin with; `changes` without it leaves out what came from there."
                 ),
-                "cursor": Argument("The cursor of the page, kept for known_peer."),
+                "cursor": Argument(
+                    "The cursor of the page, kept for known_peer; of the owner and reviewers only, as pushed is."
+                ),
                 "since": Argument(
                     "The cursor of this feed up to which the other store knows it; unset, or one that cannot be used: all that it keeps is new."
                 ),

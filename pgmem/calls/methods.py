@@ -3847,7 +3847,8 @@ class Verbs:
             changes: The changes of a page that `changes` returned with content, or lines of an export.
             peer: What the cursors of the other store begin with; `changes` without it leaves out what came
                 from there.
-            cursor: The cursor of the page, kept for known_peer.
+            cursor: The cursor of the page, kept for known_peer; of the owner and reviewers only, as pushed
+                is.
             since: The cursor of this feed up to which the other store knows it; unset, or one that cannot
                 be used: all that it keeps is new.
             until: The cursor of this feed when the exchange began; unset: near titles are not compared.
@@ -3857,7 +3858,7 @@ class Verbs:
             keep: Whether what is refused is kept for list_outstanding, which the caller offers again.
 
         Raises:
-            InvalidArgument: changes is not a list.
+            InvalidArgument: changes is not a list, or peer is not a store.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """

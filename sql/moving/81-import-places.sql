@@ -1,4 +1,11 @@
--- Import: whose a record becomes, and where it belongs
+-- Import: what may arrive, whose it becomes, and where it belongs
+--
+-- Whatever comes from outside goes through one gate, by whichever way it comes: as_arrived and require_arrival for the
+-- records of another store (86-apply-changes), require_times and require_no_steering for the memories of another system
+-- (83-import-memories). Of everybody, a record has times of years that all clients read, none of which is still to come.
+-- Of a caller who does not vouch, it is what a save would have made of it: it goes through the constructor of its kind, a
+-- card is a draft, an insight is pending, a review asks for a verb with its arguments and names no result, and what would
+-- be shared or steers agents is refused. One record that is refused leaves the others.
 --
 -- An import gives each line of a file an owner (import_owner), finds what its ids mean here (imported_node) and where
 -- its project and focus area are (import_place). 82-import writes nodes and edges with these; the lines that need no
@@ -180,3 +187,260 @@ end;
 $$;
 comment on function pgmem.import_work is
   'Store the work on cards that a record holds: files as last seen, a run or an intent; taken or present.';
+
+
+-- The login of a server may be a reviewer and call for an agent: that comes by another way in.
+create or replace function pgmem.vouches(p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  return (p_caller).source in ('sync', 'cli', 'ui', 'sql') and pgmem.is_reviewer();
+end;
+$$;
+comment on function pgmem.vouches is
+  'Whether a caller is believed about who wrote and who approved what it brings: the owner or a reviewer, no agent.';
+
+
+create or replace function pgmem.author_of(p_trust_level float8, p_caller pgmem.caller) returns pgmem.caller
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  p_caller.trust_level := least(coalesce(p_trust_level, pgmem.setting_float('trust_mcp')),
+    case when pgmem.decides(p_caller) then 1.0 else p_caller.trust_level end);
+  -- The decisions of whoever brings a change are not those of its author.
+  p_caller.on_behalf := true;
+  return p_caller;
+end;
+$$;
+comment on function pgmem.author_of is
+  'A caller with the trust that a change was recorded with, where that is lower: it undoes what its author might undo.';
+
+
+-- In one statement for all states of a record: most are right.
+create or replace function pgmem.require_times(p_record jsonb, p_no_later_than timestamptz) returns void
+language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
+declare
+  v_found record;
+begin
+  select n.name, s.state ->> n.name as said into v_found
+  from (select p_record - 'versions' as state union all
+        select v.value from jsonb_array_elements(case when jsonb_typeof(p_record -> 'versions') = 'array'
+          then p_record -> 'versions' else '[]' end) v) s
+  cross join unnest('{created_at,updated_at,recorded_at,ingested_at,replaced_at,purged_at,valid_from,valid_to,begins_at,ends_at}'::text[]) as n(name)
+  cross join lateral (select case
+    -- A state that never held ends before all times, and one of another period than the present is not replaced.
+    when (n.name, s.state ->> n.name) not in (('ends_at', '-infinity'), ('replaced_at', 'infinity'))
+      then pgmem.require_moment((s.state ->> n.name)::timestamptz, 'Its ' || n.name) end offset 0) as t(at)
+  where t.at > p_no_later_than
+    and n.name in ('created_at', 'updated_at', 'recorded_at', 'ingested_at', 'replaced_at', 'purged_at')
+  limit 1;
+  if found then
+    raise exception using errcode = 'PM001', message = format(
+      'It was recorded at %s (%s), which is still to come: set the clock right where it was written.',
+      left(v_found.said, 40), v_found.name);
+  end if;
+end;
+$$;
+comment on function pgmem.require_times is $$
+An error where a time of a record, or of one of its states, is none that every client reads, or was recorded later than now.
+
+p_no_later_than is null where it does not matter when it was recorded.
+$$;
+
+
+create or replace function pgmem.require_numbers(p_record jsonb) returns void
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+declare
+  v_numbers text[] := array(
+    select coalesce(s.state ->> 'version', 'none') from (
+      select p_record - 'versions' as state union all
+      select v.value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v) s);
+begin
+  if exists (select from unnest(v_numbers) n where n !~ '^[1-9][0-9]{0,5}$')
+      or cardinality(v_numbers) > (select count(distinct n) from unnest(v_numbers) n) then
+    raise exception using errcode = 'PM001',
+      message = 'The numbers of its states must differ and be from 1 to 999999: send it as its store has it.';
+  end if;
+end;
+$$;
+comment on function pgmem.require_numbers is 'An error where the states of a record have numbers that no store gives.';
+
+
+-- The constructor of a kind cleans what a state has; it adds nothing that the state lacks, so that one that a store has
+-- made arrives as it is.
+create or replace function pgmem.as_saved(p_state jsonb, p_label pgmem.label, p_caller pgmem.caller) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_props  jsonb := p_state -> 'props';
+  v_status text := p_state ->> 'status';
+  v_node   pgmem.node;
+begin
+  if jsonb_typeof(v_props) is distinct from 'object' then
+    raise exception using errcode = 'PM001', message = 'Its props must be an object: send it as its store has it.';
+  end if;
+  perform pgmem.require_length(jsonb_build_array(p_state -> 'title', v_props)),
+    pgmem.require_period((p_state ->> 'valid_from')::timestamptz, (p_state ->> 'valid_to')::timestamptz);
+  case
+  when p_label.name = 'Card' then
+    v_status := 'draft';
+    v_node.props := pgmem.clean_properties(v_props - '{approved_by,approved_at}'::text[]);
+    perform pgmem.check_statement(v_props ->> 'statement');
+  when p_label.name = 'Insight' then
+    v_status := case when v_status in ('dismissed', 'archived') then v_status else 'pending' end;
+    v_node.key := pgmem.require_key(p_state ->> 'key', 'key');
+    v_node.props := pgmem.clean_properties(v_props);
+  when p_label.name in ('Item', 'File', 'Message', 'Turn') then
+    -- What programs keep is not cleaned.
+    perform pgmem.one_of('status', v_status, '{active,superseded,archived,expired,captured}');
+    if p_label.name = 'Turn' then
+      perform pgmem.one_of('role', coalesce(v_props ->> 'role', 'nothing'), '{user,assistant,system,tool}'),
+        pgmem.clean_text(v_props ->> 'content', 'content', true);
+    end if;
+    return p_state;
+  when v_status = 'stub' or pgmem.is_place(p_label.name) then
+    v_node.key := pgmem.require_key(p_state ->> 'key', p_label.key_field);
+    v_node.props := pgmem.clean_properties(v_props);
+  when p_label.stored_by is not null then
+    execute format('select * from pgmem.%I($1, $2, $3)', pgmem.snake(p_label.name) || '_of') into v_node
+    using v_props || (
+      select coalesce(jsonb_object_agg(f.name, p_state -> case f.kept when 'confidence' then 'initial_confidence' else f.kept end), '{}')
+      from pgmem.field f where f.label = p_label.name and f.kept in ('title', 'key', 'confidence', 'valid_from', 'valid_to')),
+      null::pgmem.scope_state, p_caller;
+    v_node.props := pgmem.clean_properties(v_props) || (
+      select coalesce(jsonb_object_agg(p.key, p.value), '{}') from jsonb_each(v_node.props) p where v_props ? p.key);
+  else
+    v_node := pgmem.named_node(p_label, v_props - 'status' || jsonb_build_object(p_label.key_field, p_state -> 'key'), null, null, p_caller);
+    v_node.props := v_node.props || case when v_props ? 'status'
+      then jsonb_build_object('status', pgmem.clean_properties(v_props -> 'status')) else '{}' end;
+  end case;
+  perform pgmem.one_of('status', v_status, '{active,superseded,archived,expired,merged,stub,draft,pending,dismissed,historical,captured}');
+  if v_status = any (case p_label.name when 'Card' then '{}'::text[] when 'Insight' then '{draft,captured,historical}'
+      else '{draft,pending,dismissed,captured,historical}' end) then
+    raise exception using errcode = 'PM001', message = format('A %s is not %s: send it as its store has it.', p_label.name, v_status);
+  end if;
+  return p_state || jsonb_build_object('props', v_node.props, 'status', v_status,
+      'title', case when pgmem.clean_title(p_state ->> 'title', 'title') = p_state ->> 'title' then p_state ->> 'title'
+        else coalesce(v_node.key, v_node.title, pgmem.clean_title(p_state ->> 'title', 'title')) end)
+    || case when v_node.key is null then '{}' else jsonb_build_object('key', v_node.key) end;
+end;
+$$;
+comment on function pgmem.as_saved is
+  'A state of a record as a save would have made it: checked and cleaned by the constructor of its kind.';
+
+
+create or replace function pgmem.as_asked(p_record jsonb, p_owner pgmem.caller, p_caller pgmem.caller) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_maker text;
+  v_takes text[] := (
+    select array_agg(substr(a.name, 3)) from pg_proc p cross join unnest(p.proargnames) as a(name)
+    where p.pronamespace = 'pgmem'::regnamespace and p.proname = p_record ->> 'verb' and a.name like 'p\_%'
+      and exists (select from pgmem.verb v where v.name = p.proname::text and v.rights = 'writer'));
+begin
+  if p_record ->> 'status' <> 'failed' or p_record ->> 'dedup_outcome' is distinct from 'manual_review'
+      or coalesce(p_record ->> 'resolved_by', '') <> '' then
+    raise exception using errcode = 'PM004', message = 'It was decided there; here a person decides.';
+  elsif v_takes is null then
+    raise exception using errcode = 'PM001', message = format(
+      'It asks for %s, not a verb that saves.', coalesce(quote_literal(left(p_record ->> 'verb', 80)), 'nothing'));
+  elsif jsonb_typeof(p_record -> 'arguments') is distinct from 'object'
+      or exists (select from jsonb_object_keys(p_record -> 'arguments') k
+                 where k <> all (v_takes || '{label,key}'::text[]) or k in ('governance_token', 'save_id')) then
+    raise exception using errcode = 'PM001', message = format(
+      'Its arguments must be an object of those that %s takes, without a token.', p_record ->> 'verb');
+  elsif p_record ->> 'artifact_id' is not null or jsonb_typeof(p_record -> 'batch') = 'object' then
+    raise exception using errcode = 'PM004',
+      message = 'It names what became of it; a save that waits for a person has become nothing yet.';
+  elsif p_record ->> 'candidate_id' is not null
+      and (pgmem.imported_node((p_record ->> 'candidate_id')::uuid, p_owner)).seq is null then
+    raise exception using errcode = 'PM002', message = 'The memory that it would change does not exist here.';
+  end if;
+  perform pgmem.require_length(p_record -> 'arguments');
+  select pgmem.snake(l.name) || '_of' into v_maker from pgmem.label l
+  where l.verb = p_record ->> 'verb' and l.stored_by is not null;
+  if v_maker is null then
+    perform pgmem.clean_properties(p_record -> 'arguments');
+  else
+    execute format('select pgmem.%I($1, null, $2)', v_maker) using (p_record -> 'arguments') - '{scope,focus,share}'::text[], p_caller;
+  end if;
+  return p_record || jsonb_build_object('source', p_caller.source, 'decides', false, 'agent_id', p_caller.agent_id,
+    'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level), 'next_step', null, 'batch', null,
+    'message', 'It waits for a person in another store, and here too.');
+end;
+$$;
+comment on function pgmem.as_asked is
+  'A save under review of a caller who does not vouch: what it asks for, and nothing of what became of it.';
+
+
+create or replace function pgmem.as_arrived(p_record jsonb, p_caller pgmem.caller) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_given jsonb := jsonb_build_object('source', p_caller.source, 'agent_id', p_caller.agent_id);
+  v_label pgmem.label;
+begin
+  perform pgmem.require_times(p_record, pgmem.clock() + interval '2 minutes');
+  if p_record ->> 'type' = 'node' then
+    perform pgmem.require_numbers(p_record);
+  end if;
+  if pgmem.vouches(p_caller) then
+    return p_record;
+  end if;
+  case p_record ->> 'type'
+  when 'node' then
+    v_label := pgmem.require_label(p_record ->> 'label');
+    if pgmem.is_of_store(v_label.name) then
+      return p_record;  -- import_place refuses it
+    end if;
+    p_record := pgmem.as_saved(p_record, v_label, p_caller) - '{approved,agent_id}'::text[] || v_given;
+    if p_record ? 'versions' then
+      p_record := p_record || jsonb_build_object('versions', (
+        select coalesce(jsonb_agg(pgmem.as_saved(v.value, v_label, p_caller) || v_given - 'agent_id' order by v.place), '[]')
+        from jsonb_array_elements(p_record -> 'versions') with ordinality as v(value, place)));
+    end if;
+    return p_record || case when v_label.name = 'Card' then '{"revisions": []}'::jsonb else '{}' end;
+  when 'purge' then
+    return p_record || v_given || jsonb_build_object('purged_by', session_user, 'purged_at', pgmem.clock(),
+      'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level));
+  when 'save' then
+    return pgmem.as_asked(p_record, pgmem.import_owner(p_record, p_caller, false), p_caller);
+  when 'edge' then
+    perform pgmem.require_no_steering(coalesce(p_record -> 'props', '{}'), p_caller);
+    return p_record || jsonb_build_object('props', pgmem.clean_properties(pgmem.require_length(coalesce(p_record -> 'props', '{}'))));
+  else
+    return p_record;
+  end case;
+end;
+$$;
+comment on function pgmem.as_arrived is $$
+A record of another store as this one believes it, or an error where it is none that a store has made.
+
+Of a caller who does not vouch for it: without who wrote and who approved it, and as a save would have made it.
+$$;
+
+
+create or replace function pgmem.require_arrival(p_record jsonb, p_node pgmem.node, p_caller pgmem.caller) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if p_node.seq is not null then
+    perform pgmem.require_own(p_node, p_caller);
+  end if;
+  if coalesce(p_node.scope, p_record ->> 'scope') = 'global'
+      and not coalesce((p_record ->> 'approved')::boolean, false) then
+    raise exception using errcode = 'PM004', message =
+      'It is global: it travels with its approval, to a caller who is the owner or a reviewer.';
+  end if;
+  if pgmem.vouches(p_caller) then
+    return;
+  elsif p_node.seq is null and p_caller.user_id <> '' and (pgmem.import_owner(p_record, p_caller, false)).user_id = '' then
+    raise exception using errcode = 'PM004', message =
+      'It is shared in the organisation: a person brings it, or each of its users saves it with share.';
+  elsif p_record ->> 'label' not in ('Turn', 'Message', 'Item', 'File') then
+    perform pgmem.require_no_steering(jsonb_build_object('title', s.state -> 'title', 'key', s.state -> 'key', 'props', s.state -> 'props'), p_caller)
+    from (select p_record as state union all select v.value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v) s;
+  end if;
+end;
+$$;
+comment on function pgmem.require_arrival is $$
+An error where a change of another store may not be made here.
+
+That is a memory of others, a global one without approval and, of a caller who does not vouch, a new one that would be shared
+or one that steers agents.
+$$;

@@ -42,6 +42,8 @@ declare
   v_updated timestamptz;
   v_node    pgmem.node;
 begin
+  perform pgmem.require_times(p_record, case when not pgmem.vouches(p_caller) then pgmem.clock() + interval '2 minutes' end),
+    pgmem.require_no_steering(jsonb_build_object('name', v_name, 'properties', v_props), p_caller);
   if v_label.name = 'Decision' then
     v_node := pgmem.place_node('Decision', '{}', p_scope, p_caller);
     v_node.title := pgmem.clean_title(v_name, 'title');
@@ -251,7 +253,7 @@ begin
                                               v_line.value ->> 'name', v_scope, v_caller) order by n.seq limit 1) end);
       exception
         when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
-          or sqlstate 'PM002' or sqlstate 'PM011' or sqlstate 'PM099' then
+          or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM011' or sqlstate 'PM099' then
           v_rows := v_rows || jsonb_build_object('outcome', 'left out', 'reason', sqlerrm);
       end;
     end loop;

@@ -50,79 +50,6 @@ $$;
 comment on function pgmem.states_of is 'The states of a memory in a line of an export, with what each is known by.';
 
 
--- The login of a server may be a reviewer and call for an agent: that comes by another way in.
-create or replace function pgmem.vouches(p_caller pgmem.caller) returns boolean
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  return (p_caller).source in ('sync', 'cli', 'ui', 'sql') and pgmem.is_reviewer();
-end;
-$$;
-comment on function pgmem.vouches is
-  'Whether a caller is believed about who wrote and who approved what it brings: the owner or a reviewer, no agent.';
-
-
-create or replace function pgmem.author_of(p_trust_level float8, p_caller pgmem.caller) returns pgmem.caller
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  p_caller.trust_level := least(coalesce(p_trust_level, pgmem.setting_float('trust_mcp')),
-    case when pgmem.decides(p_caller) then 1.0 else p_caller.trust_level end);
-  -- The decisions of whoever brings a change are not those of its author.
-  p_caller.on_behalf := true;
-  return p_caller;
-end;
-$$;
-comment on function pgmem.author_of is
-  'A caller with the trust that a change was recorded with, where that is lower: it undoes what its author might undo.';
-
-
-create or replace function pgmem.as_arrived(p_record jsonb, p_caller pgmem.caller) returns jsonb
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-declare
-  v_given jsonb := jsonb_build_object('source', p_caller.source);
-begin
-  if pgmem.vouches(p_caller) then
-    return p_record;
-  elsif p_record ->> 'type' = 'save' then
-    return p_record || v_given || jsonb_build_object('decides', false, 'agent_id', p_caller.agent_id,
-      'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level));
-  end if;
-  return (p_record - '{approved,agent_id}'::text[]) || v_given || jsonb_build_object('agent_id', p_caller.agent_id)
-    || case when p_record ->> 'type' = 'purge' then jsonb_build_object(
-         'purged_by', session_user, 'purged_at', pgmem.clock(),
-         'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level)) else '{}' end
-    || case when p_record ? 'versions' then jsonb_build_object('versions', (
-         select jsonb_agg(v.value || v_given) from jsonb_array_elements(p_record -> 'versions') v)) else '{}' end;
-end;
-$$;
-comment on function pgmem.as_arrived is
-  'A record of another store as this one believes it: of a caller who does not vouch for it, without who wrote it.';
-
-
-create or replace function pgmem.require_arrival(p_record jsonb, p_node pgmem.node, p_caller pgmem.caller) returns void
-language plpgsql stable set search_path = pgmem, pg_temp as $$
-begin
-  if p_node.seq is not null then
-    perform pgmem.require_own(p_node, p_caller);
-  end if;
-  if (p_record ->> 'recorded_at')::timestamptz > pgmem.clock() + interval '2 minutes' then
-    raise exception using errcode = 'PM001', message = format(
-      'It was recorded at %s, which is still to come: set the clock right where it was written.',
-      p_record ->> 'recorded_at');
-  end if;
-  if coalesce(p_node.scope, p_record ->> 'scope') = 'global'
-      and not coalesce((p_record ->> 'approved')::boolean, false) then
-    raise exception using errcode = 'PM004', message =
-      'It is global: it travels with its approval, to a caller who is the owner or a reviewer.';
-  end if;
-end;
-$$;
-comment on function pgmem.require_arrival is $$
-An error where a change of another store may not be made here.
-
-That is a memory of others, a global one without approval, or one that was recorded in the future and would win for good.
-$$;
-
-
 create or replace function pgmem.regions_of(p_states pgmem.node_version[]) returns tstzmultirange[]
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
@@ -613,9 +540,6 @@ create or replace function pgmem.apply_review(
 ) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
-  if p_record ->> 'status' <> 'failed' and not pgmem.vouches(p_caller) then
-    raise exception using errcode = 'PM004', message = 'It was decided there; here a person decides.';
-  end if;
   if pgmem.import_save(p_record, p_owner) = 'taken' then
     return 'taken';
   end if;
@@ -690,6 +614,22 @@ comment on function pgmem.lock_purged is
   'Lock the scopes of what a page purges, behind those of the projects that it brings.';
 
 
+-- How far two stores are in step decides what is never read again, so a writer beside the person who keeps it does not say it.
+-- The server says it for a store that has a token to exchange; a folder is kept by whoever reads it.
+create or replace function pgmem.keeps_cursor(p_peer text, p_caller pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if p_peer !~ '^((folder )?[0-9a-f]{12}|folder|webhook [0-9a-f]{16})$' then
+    raise exception using errcode = 'PM001',
+      message = 'peer must be what the cursors of another store begin with: 12 hexadecimal digits.';
+  end if;
+  return pgmem.vouches(p_caller) or p_peer not like 'folder%' and pgmem.is_trusted();
+end;
+$$;
+comment on function pgmem.keeps_cursor is
+  'Whether the cursors that a caller sends for a peer are kept; an error where it names no store.';
+
+
 select pgmem.declare_answer('arrival', $$
 What became of a change of another store.
 
@@ -724,6 +664,7 @@ declare
   v_began  timestamptz := clock_timestamp();
   v_count  integer := 0;
   v_late   boolean := false;
+  v_keeps  boolean := pgmem.keeps_cursor(p_peer, v_caller);
 begin
   if jsonb_typeof(p_changes) is distinct from 'array' then
     raise exception using errcode = 'PM001',
@@ -743,7 +684,8 @@ begin
             v_line.record := pgmem.as_arrived(v_line.record, v_caller);
             v_owner := pgmem.import_owner(v_line.record, v_caller, false);
             v_nodes[v_line.place] := pgmem.import_place(v_line.record, v_owner);
-          exception when integrity_constraint_violation or data_exception or sqlstate 'PM001' or sqlstate 'PM002' then
+          exception when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
+            or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM010' or sqlstate 'PM011' then
             v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
           end;
         end loop;
@@ -783,7 +725,7 @@ begin
           end if;
         exception
           when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
-            or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM011' or sqlstate 'PM099' then
+            or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM010' or sqlstate 'PM011' or sqlstate 'PM099' then
             v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
         end;
       end loop;
@@ -797,7 +739,7 @@ begin
     if p_keep and p_peer is not null then
       perform pgmem.keep_outstanding(v_caller, p_peer, 'here', p_changes, v_rows);
     end if;
-    if p_peer is not null and coalesce(p_cursor, p_pushed) is not null and not v_late then
+    if p_peer is not null and coalesce(p_cursor, p_pushed) is not null and v_keeps and not v_late then
       insert into pgmem.peer as p (tenant, name, pulled, pushed, synced_at)
       values (v_caller.tenant, p_peer, p_cursor, p_pushed, pgmem.now())
       on conflict on constraint peer_pkey do update set pulled = coalesce(excluded.pulled, p.pulled),
@@ -829,13 +771,13 @@ run takes the whole page.
 
 changes: The changes of a page that `changes` returned with content, or lines of an export.
 peer: What the cursors of the other store begin with; `changes` without it leaves out what came from there.
-cursor: The cursor of the page, kept for known_peer.
+cursor: The cursor of the page, kept for known_peer; of the owner and reviewers only, as pushed is.
 since: The cursor of this feed up to which the other store knows it; unset, or one that cannot be used: all that it keeps is new.
 until: The cursor of this feed when the exchange began; unset: near titles are not compared.
 pushed: The cursor of this feed behind the last change that the peer has applied, kept for known_peer.
 keep: Whether what is refused is kept for list_outstanding, which the caller offers again.
 
-InvalidArgument: changes is not a list.
+InvalidArgument: changes is not a list, or peer is not a store.
 $$;
 select pgmem.declare_verb('apply_changes', p_rights => 'writer', p_effect => 'repeat',
   p_answer => 'list[Arrival]', p_patience => 'report',
