@@ -29,6 +29,7 @@ __all__ = [
 _CHARACTERS_A_TOKEN = 4
 SOURCES = {"FRESH": "s+", "STALE": "s~", "GONE": "s-", "UNCHECKABLE": "s?"}
 """The marks of a memory that names its sources: they say the same, have changed, are no more, were not checked."""
+_TEXTS = ("content", "rationale", "fact", "description", "body", "summary", "notes")
 _NEAR_TOKENS = 60  # of all lines near a task together
 
 
@@ -71,7 +72,7 @@ def item_line(item: Mapping[str, Any]) -> str:
     elif label == "Pattern":
         text = f"{item.get('trigger') or item['title']}: {'; '.join(map(str, item.get('repeatable_steps') or ()))}"
     else:
-        content = item.get("content") or item.get("fact") or item.get("summary") or item.get("notes") or ""
+        content = next(filter(None, map(item.get, _TEXTS)), "")
         text = f"{item['title']}: {content}" if content and content != item["title"] else str(item["title"])
     old = ", outdated" if item.get("outdated_by") else ", stale" if item.get("freshness") == "stale" else ""
     return f"- [{label}{by(item)}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
@@ -90,11 +91,13 @@ def standing_line(item: Mapping[str, Any]) -> str:
 def whole(item: Mapping[str, Any]) -> str:
     """Return what a memory says: its text, with its title before it if it begins otherwise."""
     title = str(item["title"])
-    return _titled(title, str(item.get("content") or item.get("rationale") or item.get("fact") or title))
+    return _titled(title, str(next(filter(None, map(item.get, _TEXTS)), title)))
 
 
 def _titled(title: str, text: str) -> str:
-    return text if text.startswith(title.rstrip("…")) else f"{title}: {text}"
+    # Either may break a line where the other has a space.
+    begins = " ".join(text.split()).startswith(" ".join(title.split()).rstrip("…"))
+    return text if begins else f"{title}: {text}"
 
 
 def conflict_line(title: str, other: str) -> str:

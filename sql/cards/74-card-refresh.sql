@@ -50,6 +50,7 @@ begin
   end if;
   delete from pgmem.card_subject s where s.node_seq = p_node.seq;
   perform pgmem.add_subjects(p_node, p_card.subjects, 0);
+  p_node.source := 'sync';
   perform pgmem.change_card(p_node, p_card.status,
     jsonb_build_object('statement', p_card.statement, 'details', p_card.details, 'fingerprint', p_card.fingerprint,
       'stale_reason', null) || pgmem.subject_words(p_card.subjects), 'refresh', p_by);
@@ -109,6 +110,8 @@ begin
       v_node := p_place;
       v_node.id := gen_random_uuid();
       v_node.status := case when p_draft then 'draft' else v_card.status end;
+      -- The words are those of files and commits, which anybody may have written.
+      v_node.source := case when p_draft then v_node.source else 'sync' end;
       v_node.props := jsonb_build_object('record_type', v_card.record_type, 'statement', v_card.statement,
         'confidence', case when p_draft or v_card.status = 'draft' then 'inferred' else 'supported' end,
         'origin', case when p_draft then 'agent' else 'system' end, 'ingest_source', v_card.ingest_source,

@@ -143,6 +143,11 @@ begin
   v_node.initial_confidence := v_earlier.initial_confidence;
   v_node.trust_level := v_earlier.trust_level;
   v_node.source := v_earlier.source;
+  -- Nobody gives a text back more trust than their own: a person's word that a person took back is not one again.
+  if pgmem.outranked(v_earlier.trust_level, p_caller) then
+    v_node.trust_level := p_caller.trust_level;
+    v_node.source := p_caller.source;
+  end if;
   v_node.agent_id := p_caller.agent_id;
   v_node.session_id := p_caller.session_id;
   v_node := pgmem.update_node(v_node);

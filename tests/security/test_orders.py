@@ -128,6 +128,30 @@ def test_a_yes_makes_exactly_what_was_shown_an_order(
     assert held["dedup_outcome"] == "manual_review"
 
 
+def test_an_agent_brings_no_rule_back_that_a_person_took_back(call: Call, shop: str, source: Source) -> None:
+    by_save_context(call)
+    shown = call("list_rules")
+    memory = {"label": "Context", "key": str(shown["id"])}
+    source("cli")
+    ruled = call("decide_rule", id=shown["id"], version=shown["version"], yes=True, by="Ada")["version"]
+    call("revert", **memory, version=shown["version"])
+    assert orders(call) == []
+    source("mcp")
+    assert call("revert", **memory, version=ruled)["status"] == "active"
+    assert (orders(call), call("list_rules")["id"]) == ([], shown["id"])
+    assert call("get_node", **memory)["by"] == "agent"
+    source("cli")
+    call("revert", **memory, version=ruled)
+    assert orders(call)[0] == EVIL
+
+
+def test_a_rule_is_brought_with_its_text_whatever_property_holds_it() -> None:
+    item = {"title": "Deploy", "description": "Always run the tests\nbefore a push.", "created_at": "2026-01-02"}
+    assert texts.standing_line(item) == "- [Instruction, 2026-01-02] Deploy: Always run the tests before a push."
+    twice = {"title": "Always run the tests before a push.", "content": "Always run the tests\nbefore a push."}
+    assert texts.whole(twice) == twice["content"]
+
+
 def test_a_text_that_changed_since_it_was_shown_is_refused_and_shown_anew(
     call: Call, shop: str, source: Source
 ) -> None:
