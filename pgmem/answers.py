@@ -549,10 +549,10 @@ class ContextItem(Gathering, KeyedMemory):
     fact: str | None = None
     outdated_by: UUID | None = None
     """The later statement that holds in its place."""
-    by: Literal["person", "agent"] | None = None
-    """Who said it; agent: also a program or a file."""
     properties: dict[str, JsonValue] = field(default_factory=dict)
     """Its other properties."""
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class ContextBundle(Answer):

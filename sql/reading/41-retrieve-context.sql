@@ -369,8 +369,8 @@ decisions_made text[]?, open_items text[]?, next_actions text[]?, trigger text?,
 exclusions text[]?, last_validated_at timestamptz?, topic text?, content text?, relevance_score float8?
 entity_name text?, fact text?
 outdated_by uuid?: The later statement that holds in its place.
-by person|agent?: Who said it; agent: also a program or a file.
 properties rest = {}: Its other properties.
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('context_bundle', $$
