@@ -417,8 +417,13 @@ def test_a_memory_without_await_ends_its_thread_when_its_opening_is_interrupted(
         return True
 
     monkeypatch.setattr(Memory, "register_embedder", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        SyncMemory.connect(settings).open()
+    # A shell without job control starts what it runs in the background deaf to Ctrl-C.
+    heard = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            SyncMemory.connect(settings).open()
+    finally:
+        signal.signal(signal.SIGINT, heard)
     assert threads() <= before
     if not is_managed():
         until_the_server_says(ENDED, dsn, {}, "a session of the interrupted opening stayed")
