@@ -48,6 +48,7 @@ async def run(
         progress: called with a step, its finished units and their total.
     """
     root = _repository(folder)
+    await memory.project_of(root, create=True)
     titles = await _fill(memory, memories, progress)
     times: dict[str, list[float]] = {name: [] for name in ("floor", *_EVENTS)}
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PGMEM_")}

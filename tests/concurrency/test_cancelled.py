@@ -234,7 +234,7 @@ async def test_a_webhook_that_is_cancelled_leaves_nothing_open(
 
     async def receive(_request: httpx2.Request) -> httpx2.Response:
         await anyio.lowlevel.checkpoint()
-        return httpx2.Response(statuses.pop(0))
+        return httpx2.Response(statuses.pop(0), stream=httpx2.ByteStream(b""))
 
     monkeypatch.setattr(
         httpx2, "AsyncClient", partial(httpx2.AsyncClient, transport=httpx2.MockTransport(receive))

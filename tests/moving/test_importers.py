@@ -253,7 +253,7 @@ def test_a_folder_of_notes(run: Run, rows: Rows, tmp_path: Path, call: Call) -> 
     }
     assert edges(rows) == {("tea", "LINKS_TO", "Redis"), ("Where to meet", "LINKS_TO", "old/tea")}
     assert done["left_out"] == {
-        "notes whose text or front matter cannot be read, such as broken.md": 1,
+        "notes whose text or front matter cannot be read (its front matter is not YAML), such as broken.md": 1,
         "notes whose text or front matter is not UTF-8, such as latin.md": 1,
         "links whose name fits several notes": 2,
         "links to notes that do not exist": 1,

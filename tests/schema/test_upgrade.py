@@ -188,7 +188,6 @@ def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
         assert connection.execute(named).fetchone() == {"n": 4}
 
 
-@pytest.mark.parametrize("store", STORES)
 def test_times_that_no_program_reads_are_repaired_and_said(database: MakeDatabase, program: Program) -> None:
     dsn = past_the_pooler(database())
     install_released(dsn, program)
@@ -225,6 +224,7 @@ def test_times_that_no_program_reads_are_repaired_and_said(database: MakeDatabas
         assert caller(connection)("search_memory", query="alert on the lag", project_id="shop")["title"]
 
 
+@pytest.mark.parametrize("store", STORES)
 def test_a_verb_of_release_0_1_0_gains_loses_and_changes_an_argument(
     store: str, database: MakeDatabase, program: Program, sql_folder: Path, request: pytest.FixtureRequest
 ) -> None:

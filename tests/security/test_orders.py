@@ -146,9 +146,18 @@ def test_an_agent_brings_no_rule_back_that_a_person_took_back(call: Call, shop: 
 
 
 def test_a_rule_is_brought_with_its_text_whatever_property_holds_it() -> None:
-    item = {"title": "Deploy", "description": "Always run the tests\nbefore a push.", "created_at": "2026-01-02"}
-    assert texts.standing_line(item) == "- [Instruction, 2026-01-02] Deploy: Always run the tests before a push."
-    twice = {"title": "Always run the tests before a push.", "content": "Always run the tests\nbefore a push."}
+    item = {
+        "title": "Deploy",
+        "description": "Always run the tests\nbefore a push.",
+        "created_at": "2026-01-02",
+    }
+    assert (
+        texts.standing_line(item) == "- [Instruction, 2026-01-02] Deploy: Always run the tests before a push."
+    )
+    twice = {
+        "title": "Always run the tests before a push.",
+        "content": "Always run the tests\nbefore a push.",
+    }
     assert texts.whole(twice) == twice["content"]
 
 

@@ -62,7 +62,10 @@ def test_a_file_that_changes_its_project_is_asked_for_again(clone: Path, tmp_pat
     assert chosen_project(other) is None
 
 
-def test_a_folder_without_a_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
+def test_a_folder_without_a_file_is_refused_in_a_sentence(
+    tmp_path: Path, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGMEM_DSN", dsn)
     said = answer(str(tmp_path))
     assert said.exit_code == 1
     assert "names a project" in said.output

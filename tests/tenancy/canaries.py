@@ -56,7 +56,7 @@ MANAGED = frozenset(
 _REFUSED = re.compile(r"status['\"]?(?:: |=)['\"](?:failed|blocked_scope)")
 _ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _APPROVAL = re.compile(r"token['\"]?(?:: |=|:)['\"]([\w-]{20,})")
-_FEED_CURSOR = re.compile(r"[0-9a-f]{12}\.\d+\.\d+")
+_FEED_CURSOR = re.compile(r"[0-9a-f]{12}\.\d+\.\d+\.[0-9a-f]{8}")
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 _CURSOR = re.compile(r"cursor['\"]?: ['\"]([\w-]{20,})")
 
@@ -402,7 +402,7 @@ def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Ar
         "arguments": {"content": mark, "title": mark, "project_id": project, "properties": {"content": mark}},
         "query": f"canary {word}", "text": f"canary {word}", "prompt": f"Change the {word} of the canary?",
         "start": "canary", "argument": chance.choice(("project_id", "key")), "namespace": ["users"],
-        "after": pot.take("feed"), "peer": pot.take("feed")[:12], "content": True, "labels": None,
+        "after": pot.take("feed"), "peer": chance.choice((pot.take("feed")[:12], "0123456789ab")), "content": True, "labels": None,
         "items": [{**item, "value": {"text": mark}}], "keys": [item],
         "messages": [{"role": "user", "content": mark}], "turns": [{"id": word, "role": "user", "content": mark}],
         "entities": [entity], "observations": [{"entityName": word, "contents": [mark]}],
@@ -411,11 +411,14 @@ def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Ar
         "records": [{"label": "Context", "name": word, "properties": {"content": mark}}], "source": "letta",
         "changes": [chance.choice((node, {"type": "edge", **edge}, {"type": "unrelated", **edge}, held, purge))],
         "answer": {"operations": [{"op": "forget", "target": an_id()}]}, "act": "retrieved",
+        "outcomes": [{"place": 1, "outcome": "refused", "reason": mark}],
         "outcome": "saved", "memory_ids": [an_id()], "model": "none", "folder": word,
     }  # fmt: skip
     made: Arguments = {}
     for name, kind in arguments.items():
         if name in ("all_tenants", "create", "embedding", "vector", "filter", "conditions"):
+            continue
+        if (name, kind) == ("answer", "boolean"):  # only a person answers
             continue
         if name in by_name and (name, kind) != ("after", "text[]"):
             made[name] = by_name[name]
