@@ -154,7 +154,7 @@ def by_import(session: Session) -> Send:
             "select outcome, reason from pgmem.import_memories('proj-alice', 'wiki', %s::jsonb)",
             (json.dumps([record]),),
         ).fetchall()
-        return {"left out": "refused"}.get(row["outcome"], row["outcome"]), row["reason"]
+        return "refused" if row["outcome"] == "left out" else row["outcome"], row["reason"]
 
     return send
 
@@ -260,7 +260,7 @@ REVIEW: Record = {
 def test_a_review_asks_for_a_verb_and_says_nothing_of_what_became_of_it(alice: Session, rows: Rows) -> None:
     send = by_changes(alice)
     kept = str(rows("select id from pgmem.node where label = 'Decision' and user_id = 'alice'")[0]["id"])
-    strange = {
+    strange: dict[str, Record] = {
         "a verb that is none": {"verb": "drop_everything"},
         "a verb of reviewers": {"verb": "resolve_review"},
         "arguments of another verb": {"arguments": {"title": "x", "fact": "y"}},
