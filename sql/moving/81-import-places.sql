@@ -4,8 +4,9 @@
 -- records of another store (86-apply-changes), require_times and require_no_steering for the memories of another system
 -- (83-import-memories). Of everybody, a record has times of years that all clients read, none of which is still to come.
 -- Of a caller who does not vouch, it is what a save would have made of it: it goes through the constructor of its kind, a
--- card is a draft, an insight is pending, a review asks for a verb with its arguments and names no result, and what would
--- be shared or steers agents is refused. One record that is refused leaves the others.
+-- card is a draft, an insight is pending, a review asks for a verb with its arguments and names no result, but
+-- for one between two decisions that are stored here, and what would be shared or steers agents is refused. One record that
+-- is refused leaves the others.
 --
 -- An import gives each line of a file an owner (import_owner), finds what its ids mean here (imported_node) and where
 -- its project and focus area are (import_place). 82-import writes nodes and edges with these; the lines that need no
@@ -326,6 +327,44 @@ comment on function pgmem.as_saved is
   'A state of a record as a save would have made it: checked and cleaned by the constructor of its kind.';
 
 
+create or replace function pgmem.near_hash(p_earlier uuid, p_later uuid) returns bytea
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select sha256(convert_to(p_earlier || '/' || p_later, 'UTF8'));
+$$;
+comment on function pgmem.near_hash is
+  'The hash of a review of two stored decisions with near titles: the save_id begins with it, in each store that finds the two.';
+
+
+create or replace function pgmem.is_near_review(p_record jsonb, p_owner pgmem.caller) returns boolean
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_earlier uuid := (p_record ->> 'candidate_id')::uuid;
+  v_later   uuid := (p_record ->> 'artifact_id')::uuid;
+  v_one     pgmem.node := pgmem.imported_node(v_earlier, p_owner);
+  v_other   pgmem.node := pgmem.imported_node(v_later, p_owner);
+begin
+  return coalesce(p_record ->> 'verb' = 'save_decision' and (v_one.label, v_other.label) = ('Decision', 'Decision')
+    and (v_one.tenant, v_other.tenant) = (p_owner.tenant, p_owner.tenant)
+    and (p_record ->> 'save_id')::uuid = encode(substr(pgmem.near_hash(v_earlier, v_later), 1, 16), 'hex')::uuid, false);
+end;
+$$;
+comment on function pgmem.is_near_review is
+  'Whether a save under review asks which of two decisions of near titles holds, both of which the owner has here.';
+
+
+create or replace function pgmem.known_review(p_record jsonb, p_owner pgmem.caller) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select p_record || jsonb_build_object('status', a.status, 'updated_at', a.updated_at)
+  from pgmem.save_attempt a
+  where a.tenant = p_owner.tenant and a.save_id = (p_record ->> 'save_id')::uuid
+    and (p_record ->> 'status' not in ('saved', 'dropped') or a.status in ('saved', 'dropped')
+      and ((p_record ->> 'updated_at')::timestamptz >= a.updated_at
+           or (p_record ->> 'status', p_record ->> 'dedup_outcome') = (a.status::text, a.dedup_outcome::text)));
+$$;
+comment on function pgmem.known_review is
+  'A save of another store with its state in this one, where it says nothing new: decided before here, or alike; else null.';
+
+
 create or replace function pgmem.as_asked(p_record jsonb, p_owner pgmem.caller, p_caller pgmem.caller) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -346,7 +385,8 @@ begin
                  where k <> all (v_takes || '{label,key}'::text[]) or k in ('governance_token', 'save_id')) then
     raise exception using errcode = 'PM001', message = format(
       'Its arguments must be an object of those that %s takes, without a token.', p_record ->> 'verb');
-  elsif p_record ->> 'artifact_id' is not null or jsonb_typeof(p_record -> 'batch') = 'object' then
+  elsif jsonb_typeof(p_record -> 'batch') = 'object'
+      or p_record ->> 'artifact_id' is not null and not pgmem.is_near_review(p_record, p_owner) then
     raise exception using errcode = 'PM004',
       message = 'It names what became of it; a save that waits for a person has become nothing yet.';
   elsif p_record ->> 'candidate_id' is not null
@@ -375,6 +415,8 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_given jsonb := jsonb_build_object('source', p_caller.source, 'agent_id', p_caller.agent_id);
   v_label pgmem.label;
+  v_owner pgmem.caller;
+  v_known jsonb;
 begin
   perform pgmem.require_times(p_record, pgmem.clock() + interval '2 minutes');
   if p_record ->> 'type' = 'node' then
@@ -400,7 +442,9 @@ begin
     return p_record || v_given || jsonb_build_object('purged_by', session_user, 'purged_at', pgmem.clock(),
       'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level));
   when 'save' then
-    return pgmem.as_asked(p_record, pgmem.import_owner(p_record, p_caller, false), p_caller);
+    v_owner := pgmem.import_owner(p_record, p_caller, false);
+    v_known := pgmem.known_review(p_record, v_owner);
+    return case when v_known is null then pgmem.as_asked(p_record, v_owner, p_caller) else v_known end;
   when 'edge' then
     perform pgmem.require_no_steering(coalesce(p_record -> 'props', '{}'), p_caller);
     return p_record || jsonb_build_object('props', pgmem.clean_properties(pgmem.require_length(coalesce(p_record -> 'props', '{}'))));

@@ -339,7 +339,7 @@ declare
   v_later   pgmem.node := case when (p_one.created_at, p_one.id) > (p_other.created_at, p_other.id)
                             then p_one else p_other end;
   v_earlier pgmem.node := case when v_later.id = p_one.id then p_other else p_one end;
-  v_hash    bytea := sha256(convert_to(v_earlier.id || '/' || v_later.id, 'UTF8'));
+  v_hash    bytea := pgmem.near_hash(v_earlier.id, v_later.id);
   v_save_id uuid := encode(substr(v_hash, 1, 16), 'hex')::uuid;
 begin
   if exists (select from pgmem.save_attempt a where a.tenant = p_owner.tenant and a.save_id = v_save_id) then

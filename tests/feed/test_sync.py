@@ -24,7 +24,7 @@ from pgmem.calls.methods import ReviewOutcome
 from pgmem.feed.connecting import exchange
 from pgmem.feed.exchange import Exchange, Exchanged
 from pgmem.feed.peers import StorePeer
-from pgmem.models import PeerState
+from pgmem.models import MemoryScope, PeerState
 from pgmem.settings import Settings
 from tests.cli.conftest import surroundings
 from tests.conftest import Call, output_of
@@ -431,6 +431,34 @@ async def test_a_server_over_http_with_a_token(
         "select label, trust_level, user_id from pgmem.node where label = 'Decision'"
     ).fetchall()
     assert found == [{"label": "Decision", "trust_level": 0.5, "user_id": "ann"}]
+
+
+async def test_a_review_of_near_titles_and_its_decision_leave_nothing_outstanding_over_http(
+    pair: Pair, tmp_path: Path, token: Callable[..., str]
+) -> None:
+    served, other = pair
+    ann = served.acting_as(MemoryScope(org_id="acme", user_id="ann"), source="mcp")
+    secret = token("acme", "ann", for_sync=True)
+    for memory, title in ((ann, "Pay by invoice only"), (other, "Pay by card only")):
+        await memory.save_session("open", "shop")
+        await memory.save_decision(title, "It is so.", "shop")
+    async with serving(served.dsn, tmp_path / "http") as address:
+        await exchange(other, address, secret)
+        assert (await exchange(other, address, secret)).outstanding == []
+        (review,) = await other.list_reviews()
+        (same,) = await ann.list_reviews()
+        assert (same.save_id, same.candidate_id, same.artifact_id) == (
+            review.save_id,
+            review.candidate_id,
+            review.artifact_id,
+        )
+        await ann.admin.resolve_review(same.save_id, "new", "ann")
+        await exchange(other, address, secret)
+        assert await other.list_reviews() == []
+        with psycopg.connect(other.dsn) as connection:
+            connection.execute("delete from pgmem.peer")
+        anew = await exchange(other, address, secret)
+    assert (anew.outstanding, set(+anew.here) | set(+anew.there)) == ([], {"present"})
 
 
 async def test_a_store_of_another_state_of_the_release_is_named_and_exchanges(pair: Pair) -> None:

@@ -267,6 +267,7 @@ def test_a_review_asks_for_a_verb_and_says_nothing_of_what_became_of_it(alice: S
         "a token": {"arguments": {"title": "x", "rationale": "y", "governance_token": "z"}},
         "no arguments": {"arguments": None},
         "a result": {"artifact_id": kept},
+        "a result beside its candidate": {"artifact_id": kept, "candidate_id": kept},
         "a candidate that is not there": {"candidate_id": "00000000-0000-4000-8000-0000000000ff"},
         "an approval": {"resolved_by": "ada"},
         "a decision": {"status": "saved"},
