@@ -15,7 +15,6 @@ from pglast.visitors import Visitor
 SQL = Path(__file__).parent.parent.parent / "sql"
 # Functions that find rows of dedup_token, which has no tenant, and what decides in its place.
 ALLOWED = {
-    "near_duplicate": "candidates; the next statement compares the tenant of each",
     "title_candidates": "candidates; who calls it compares the tenant of each",
     "unindex_title": "rows of one node, by its number",
     "adopt": "rows of the nodes of one tenant, by their numbers",
