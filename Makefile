@@ -82,8 +82,9 @@ types: $(VENV)/.installed
 layers: $(VENV)/.installed
 	$(BIN)/lint-imports
 
-docs: $(VENV)/.installed  ## build the site of the documentation in build/site; a dead link is an error
+docs: $(VENV)/.installed  ## build the site of the documentation, with the reference, in build/site; a dead link is an error
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	$(BIN)/python scripts/generate --reference
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.installed  ## measure speed against the floor of this machine

@@ -20,7 +20,7 @@ earlier one or itself defines; the exceptions are named in `tests/docs/test_call
 `migrations/`. In psql, `select * from pgmem.verb` lists the same verbs.
 
 - **Locks** are taken in one order: the row of the save_id, the row of the token, the scope locks sorted, rows of node by seq.
-- **Errors** are of class `PM`; [docs/reference/errors.md](../docs/reference/errors.md) lists them.
+- **Errors** are of class `PM`; the page of errors (`make docs`, docs/reference/errors.md) lists them.
 - **Rights**: reader, writer, reviewer and worker are roles of `pgmem init --roles`; owner is the owner of the schema.
 - **Effects**: read may answer from a replica, look answers for this moment, repeat changes nothing more the second time.
 

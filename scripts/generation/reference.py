@@ -1,4 +1,4 @@
-"""docs/reference/: the command line, settings, errors, verbs, views and MCP tools, from the code and the catalog."""
+"""The pages of docs/reference that are built with the site: the command line, settings, errors, verbs, views and MCP tools, from the code and the catalog."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from pgmem.mcp.tools import TOOLSETS
 from pgmem.memory import Memory
 from pgmem.settings import EmbeddingSettings, Settings, load, variable, variables
 
-__all__ = ["pages"]
+__all__ = ["help_module", "listed", "pages"]
 
 ROOT = Path(__file__).parent.parent.parent
 REFERENCE = ROOT / "docs" / "reference"
-WRITTEN = "<!-- Written by scripts/generate; do not edit. -->\n"
+WRITTEN = "<!-- Written by scripts/generate --reference; do not edit. -->\n"
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -559,7 +559,6 @@ def pages(dsn: str) -> dict[Path, str]:
     """Return the text of each page by path."""
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
         return {
-            ROOT / "pgmem" / "cli" / "_help.py": help_module(),
             REFERENCE / "cli.md": cli_page(),
             REFERENCE / "settings.md": settings_page(connection),
             REFERENCE / "errors.md": errors_page(),

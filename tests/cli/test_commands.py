@@ -17,8 +17,6 @@ from pgmem.install.schema import release
 from pgmem.settings import Settings, load, variables
 from tests.cli.conftest import Run
 
-ROOT = Path(__file__).parent.parent.parent
-
 
 def paths(command: object = None, path: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
     """Every command there is, as its words after `pgmem`."""
@@ -42,12 +40,11 @@ def test_the_commands_are_there() -> None:
 
 
 @pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
-def test_every_command_has_help_and_is_in_the_reference(path: tuple[str, ...], alone: Run) -> None:
+def test_every_command_has_help(path: tuple[str, ...], alone: Run) -> None:
     for name in ("--help", "-h"):
         shown = alone(*path, name)
         assert shown.exit_code == 0
         assert f"pgmem {' '.join(path)}" in shown.stdout
-    assert f"## pgmem {' '.join(path)}\n" in (ROOT / "docs/reference/cli.md").read_text(encoding="utf-8")
 
 
 def test_every_option_and_argument_has_help() -> None:

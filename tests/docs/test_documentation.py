@@ -17,7 +17,17 @@ from benchmarks.commands import app as benchmarks
 from pgmem.cli import app
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+REFERENCE = ROOT / "docs" / "reference"
+# Pages that are made from the code and the catalog, with the site.
+MADE = {
+    REFERENCE / name
+    for name in ("cli.md", "errors.md", "mcp-tools.md", "settings.md", "verbs.md", "views.md")
+}
+PAGES = [
+    page
+    for page in (*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")))
+    if page not in MADE and page.parent != REFERENCE / "verbs"
+]
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +42,8 @@ def generation() -> ModuleType:
 
 
 def test_what_is_generated_is_what_the_code_and_the_catalog_say(generation: ModuleType, dsn: str) -> None:
-    found = {**generation.modules(dsn), **generation.reference(dsn)}
-    assert len(found) == 12 + len({*ROOT.glob("docs/reference/verbs/*.md")})
+    found = {**generation.modules(dsn), **generation.listing(dsn)}
+    assert len(found) == 7
     assert [path.name for path in generation.stale(found)] == [], "run scripts/generate"
 
 
@@ -41,22 +51,45 @@ def test_a_changed_verb_makes_what_is_generated_from_it_stale(
     generation: ModuleType, connection: psycopg.Connection[DictRow], dsn: str
 ) -> None:
     connection.execute("comment on function pgmem.status() is 'Something else.'")
-    found = {**generation.modules(dsn), **generation.reference(dsn)}
-    stale = [path.name for path in generation.stale(found)]
-    assert stale == ["methods.py", "nodes.md"]
+    stale = [path.name for path in generation.stale(generation.modules(dsn))]
+    assert stale == ["methods.py"]
+    assert "Something else." in reference(generation, dsn)["verbs/nodes.md"]
+
+
+def reference(generation: ModuleType, dsn: str) -> dict[str, str]:
+    """The pages that are made with the site, by their places in docs/reference."""
+    return {str(path.relative_to(REFERENCE)): text for path, text in generation.reference(dsn).items()}
+
+
+def test_the_reference_names_every_verb_and_command_and_its_links_lead_somewhere(
+    generation: ModuleType, dsn: str
+) -> None:
+    pages = reference(generation, dsn)
+    assert {path.name for path in MADE} == {name for name in pages if "/" not in name}
+    for name in sorted(commands(app)):
+        assert re.search(rf"^## pgmem {name}\b", pages["cli.md"], re.MULTILINE), name
+    for name, page in pages.items():
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page):
+            target = (REFERENCE / name).parent / link
+            assert target.exists() or str(target.relative_to(REFERENCE)) in pages, f"{name}: {link}"
+    usage = re.findall(r"^pgmem .*|(?<=^\| )`[^`]+`", pages["cli.md"], re.MULTILINE)
+    assert len(usage) > 100
+    assert [line for line in usage if not re.fullmatch(r"[^][]*(?:\[[^][]*\][^][]*)*", line)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_to_files_that_are_there(page: Path) -> None:
     links = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
     local = [link for link in links if "://" not in link]
-    assert [link for link in local if not (page.parent / link).exists()] == []
+    places = {link: (page.parent / link).resolve() for link in local}
+    assert [link for link, place in places.items() if place not in MADE and not place.exists()] == []
 
 
 def test_every_page_is_listed() -> None:
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     kinds = ("tutorial", "how-to", "reference", "explanation")
     pages = [f"{kind}/{page.name}" for kind in kinds for page in (ROOT / "docs" / kind).glob("*.md")]
+    pages += [f"reference/{page.name}" for page in MADE]
     assert len(pages) > len(kinds)
     assert [page for page in pages if f"({page})" not in index] == []
 
@@ -78,13 +111,6 @@ def test_commands_that_the_pages_name_exist() -> None:
         assert named <= known, f"{page.name}: {named - known}"
         run = set(re.findall(r"python -m benchmarks ([a-z]+)", text))
         assert run <= measured, f"{page.name}: {run - measured}"
-
-
-def test_the_reference_of_commands_closes_every_bracket_that_it_opens() -> None:
-    page = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    usage = re.findall(r"^pgmem .*|(?<=^\| )`[^`]+`", page, re.MULTILINE)
-    assert len(usage) > 100
-    assert [line for line in usage if not re.fullmatch(r"[^][]*(?:\[[^][]*\][^][]*)*", line)] == []
 
 
 def test_the_map_for_whoever_comes_next_is_short() -> None:
