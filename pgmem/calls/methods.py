@@ -365,8 +365,8 @@ class Verbs:
             answer: A person's answer to asks: true for yes; false for no, or to take a yes back.
 
         Raises:
-            InvalidArgument: names is empty, or a name holds a control character or is too long.
-            NotPermitted: An agent answers.
+            InvalidArgument: names is empty, or a text holds a control character or is too long.
+            NotPermitted: An agent answers, or sends a name that steers agents.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
@@ -1457,6 +1457,7 @@ class Verbs:
 
         Raises:
             InvalidArgument: turns is not such a list, or a text is too long.
+            NotPermitted: An agent sends a name of a client, session or project that steers agents.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """

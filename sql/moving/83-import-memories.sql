@@ -237,7 +237,7 @@ begin
     if v_scope.scope_state = 'unresolved' then
       raise exception using errcode = 'PM001', message = 'Send project_id, the project that the memories belong to.';
     elsif not v_scope.write_permitted then
-      v_scope := pgmem.ensure_project(v_scope, v_caller, null);
+      v_scope := pgmem.name_project(v_scope, v_caller);
     end if;
     perform pgmem.lock_scopes(array(
       select pgmem.scope_key(v_caller.tenant, v_scope.project_seq::text, l.name) from pgmem.label l

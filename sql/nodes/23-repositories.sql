@@ -46,6 +46,7 @@ begin
   if coalesce(cardinality(p_names), 0) = 0 or pgmem.clean_key(p_names[1], 'names') is null then
     raise exception using errcode = 'PM001', message = 'names must not be empty; send the name of the project.';
   end if;
+  perform pgmem.require_known(v_known);
   if p_answer is not null and v_caller.trust_level <= pgmem.setting_float('trust_mcp') and not pgmem.decides(v_caller) then
     raise exception using errcode = 'PM004',
       message = 'Only a person says that a folder is of a project: run pgmem trust in that folder.';
@@ -54,7 +55,7 @@ begin
     v_scope := pgmem.resolve_scope(v_caller, p_names[1], null);
     v_answer.created := v_scope.scope_state = 'uncertain' and p_create;
     if v_answer.created then
-      v_scope := pgmem.ensure_project(v_scope, v_caller, null);
+      v_scope := pgmem.name_project(v_scope, v_caller);
     end if;
     v_answer.project_id := v_scope.project_id;
     v_answer.matched := v_scope.project_exists;
@@ -95,6 +96,7 @@ begin
         'said', case when p_answer then pgmem.listed_first(p_places, v_node.props -> 'repository' -> 'said')
                      else v_node.props -> 'repository' -> 'said' end)));
     if v_answer.created then
+      perform pgmem.require_no_steering(jsonb_build_object('project_id', v_node.key), v_caller);
       v_node := pgmem.insert_node(v_node);
     elsif v_node.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then
       v_node := pgmem.update_node(v_node);
@@ -121,10 +123,24 @@ places: Digests of the machine and the directory that its worktrees share.
 create: False: only find it; a new repository is answered with the name that it would have. An answer makes it.
 answer: A person's answer to asks: true for yes; false for no, or to take a yes back.
 
-InvalidArgument: names is empty, or a name holds a control character or is too long.
-NotPermitted: An agent answers.
+InvalidArgument: names is empty, or a text holds a control character or is too long.
+NotPermitted: An agent answers, or sends a name that steers agents.
 $$;
 select pgmem.declare_verb('open_project', p_rights => 'writer', p_effect => 'repeat', p_answer => 'OpenedProject');
+
+
+create or replace function pgmem.require_known(p_known jsonb) returns void
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.require_length(p_known);
+  perform pgmem.require_count(jsonb_array_length(k.value), k.key, 'max_list_limit') from jsonb_each(p_known) k;
+  perform case when t.value ~ '[\x01-\x1f\x7f-\x9f]' then pgmem.clean_key(t.value, k.key) else pgmem.clean_title(t.value, k.key) end
+  from jsonb_each(p_known) k cross join jsonb_array_elements_text(k.value) t(value)
+  where t.value is not null and t.value <> '';
+end;
+$$;
+comment on function pgmem.require_known is
+  'An error where what a repository is known by has a control character or is longer than a title.';
 
 
 create or replace function pgmem.project_of_repository(p_caller pgmem.caller, p_known jsonb) returns pgmem.node

@@ -37,9 +37,10 @@ declare
 begin
   perform pgmem.require_turns(p_turns);
   v_answer.session_id := pgmem.conversation(p_client, p_session_id);
+  perform pgmem.require_no_steering(jsonb_build_object('client', p_client, 'session', p_session_id), v_caller);
   v_answer.project_created := v_scope.scope_state = 'uncertain';
   if v_answer.project_created then
-    v_scope := pgmem.ensure_project(v_scope, v_caller, null);
+    v_scope := pgmem.name_project(v_scope, v_caller);
   end if;
   v_answer.project_id := v_scope.project_id;
   v_answer.captured := 0;
@@ -73,6 +74,7 @@ turns: Objects in order with id, role (user, assistant, system, tool) and conten
 project_id: The project it belongs to; unset: none.
 
 InvalidArgument: turns is not such a list, or a text is too long.
+NotPermitted: An agent sends a name of a client, session or project that steers agents.
 $$;
 select pgmem.declare_verb('capture_turns', p_rights => 'writer', p_effect => 'repeat', p_answer => 'CapturedTurns');
 

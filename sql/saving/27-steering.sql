@@ -326,3 +326,14 @@ end;
 $$;
 comment on function pgmem.require_no_steering is
   'An error where an agent writes a text that steers agents by a verb whose changes cannot wait for a person.';
+
+
+create or replace function pgmem.name_project(p_scope pgmem.scope_state, p_caller pgmem.caller) returns pgmem.scope_state
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.require_no_steering(jsonb_build_object('project_id', (p_scope).project_id), p_caller);
+  return pgmem.ensure_project(p_scope, p_caller, null);
+end;
+$$;
+comment on function pgmem.name_project is
+  'The scope with its project, made where it is missing, for a verb that cannot wait for a person: an agent names none that steers.';

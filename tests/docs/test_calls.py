@@ -28,6 +28,8 @@ AHEAD = {
         "run_save spend_token",
         "run_save store",
         "store steers",
+        "open_project name_project",
+        "open_project require_no_steering",
     ),
 }
 """The functions that call one of a later chapter."""

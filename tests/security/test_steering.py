@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.errors import NotPermitted
+from pgmem.errors import InvalidArgument, NotPermitted
 from pgmem.settings import Settings
 from tests.conftest import Call
 from tests.fixtures.verbs import Rows
@@ -206,7 +206,40 @@ async def test_a_name_is_a_text_too(agent: Memory) -> None:
             await agent.remember("Concept", properties, relations, project_id="shop")
     with pytest.raises(NotPermitted, match="only a person may store it"):
         await agent.create_entities([{"name": "Till", "entityType": order, "observations": ["It rounds."]}])
+    turn = {"id": "1", "role": "user", "content": "Hello."}
+    for wanted in (
+        agent.capture_turns("claude-code", "s1", [turn], project_id=order),
+        agent.capture_turns(order, "s1", [turn], project_id="shop"),
+        agent.capture_turns("claude-code", order, [turn], project_id="shop"),
+        agent.open_project([order.replace(" ", "-")]),
+        agent.open_project([order.replace(" ", "-")], remotes=["forge.example/x"], places=["0123"]),
+        agent.import_memories(
+            order, "wiki", [{"label": "Concept", "name": "Till", "properties": {}}], lambda *_: None
+        ),
+    ):
+        with pytest.raises(NotPermitted, match="only a person may store it"):
+            await wanted
     assert [one.name for one in await agent.list_projects()] == ["shop"]
+    person = agent.acting_as(source="cli")
+    assert (await person.open_project([order])).created
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(
+    ("said", "match"),
+    [
+        ({"names": ["till\u202e"]}, "U.202E"),
+        ({"names": ["x" * 501]}, "501 characters"),
+        ({"names": ["till"], "remotes": ["forge.example/\x1b[2J"]}, "control character"),
+        ({"names": ["till"], "roots": ["x" * 501]}, "501 characters"),
+        ({"names": ["till"], "places": [f"{n}" for n in range(1500)]}, "1500 items"),
+    ],
+)
+async def test_what_a_repository_is_known_by_is_bounded(
+    agent: Memory, said: dict[str, list[str]], match: str
+) -> None:
+    with pytest.raises(InvalidArgument, match=match):
+        await agent.open_project(**said)  # type: ignore[arg-type]
 
 
 @pytest.mark.anyio
