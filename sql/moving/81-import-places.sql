@@ -393,6 +393,9 @@ begin
       and (pgmem.imported_node((p_record ->> 'candidate_id')::uuid, p_owner)).seq is null then
     raise exception using errcode = 'PM002', message = 'The memory that it would change does not exist here.';
   end if;
+  if pgmem.reviews_are_full(p_caller, (p_record ->> 'save_id')::uuid) then
+    raise exception using errcode = 'PM004', message = pgmem.full_reviews();
+  end if;
   perform pgmem.require_length(p_record -> 'arguments');
   select pgmem.snake(l.name) || '_of' into v_maker from pgmem.label l
   where l.verb = p_record ->> 'verb' and l.stored_by is not null;

@@ -396,7 +396,7 @@ It comes first in the lock order: of two calls with one save_id, the second find
 $$;
 
 
--- By the name that the agent has: one that floods the reviews stops nobody else.
+-- By the way in, as an agent gives itself its name: agents that flood the reviews of a user stop programs and other users not.
 create or replace function pgmem.reviews_are_full(p_caller pgmem.caller, p_save_id uuid) returns boolean
 language sql stable set search_path = pgmem, pg_temp as $$
   select not (p_caller.source in ('cli', 'ui', 'sync', 'sql') and pgmem.is_reviewer()) and (
@@ -404,10 +404,18 @@ language sql stable set search_path = pgmem, pg_temp as $$
            and count(*) filter (where a.save_id = p_save_id) = 0
     from pgmem.save_attempt a
     where a.tenant = p_caller.tenant and a.status = 'failed' and a.dedup_outcome = 'manual_review'
-      and a.agent_id is not distinct from p_caller.agent_id and a.decides is not true);
+      and a.source is not distinct from p_caller.source and a.decides is not true);
 $$;
 comment on function pgmem.reviews_are_full is
-  'Whether as many reviews of an agent are open as may be (max_open_reviews), this save apart.';
+  'Whether as many reviews of a user and a way in are open as may be (max_open_reviews), this save apart.';
+
+
+create or replace function pgmem.full_reviews() returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select format('Not kept: %s saves and changes of agents wait for a person, as many as may (max_open_reviews).',
+                pgmem.setting_int('max_open_reviews'));
+$$;
+comment on function pgmem.full_reviews is 'Why a review is not kept where as many are open as may be.';
 
 
 create or replace function pgmem.record_attempt(
@@ -451,8 +459,7 @@ begin
   if p_result.dedup_outcome = 'manual_review' and p_result.status = 'failed'
       and pgmem.reviews_are_full(p_caller, p_result.save_id) then
     return pgmem.make_result('failed', p_candidate_id => p_result.candidate_id, p_save_id => p_result.save_id,
-      p_message => format('Not kept: %s saves and changes of this agent wait for a person, as many as may '
-        '(max_open_reviews).', pgmem.setting_int('max_open_reviews')),
+      p_message => pgmem.full_reviews(),
       p_next_step => 'It is not kept, as too many wait: ask the person to decide some (pgmem review), then send it again.');
   end if;
   if p_result.status <> 'saved' then

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -54,12 +56,45 @@ def test_the_open_reviews_of_an_agent_are_bounded(
     ]
     again = call("propose_change", verb="save_context", arguments={"content": "0", "project_id": shop})
     assert again["dedup_outcome"] == "manual_review", "the same review as before"
-    act(rows, "mcp", "another")
-    assert call(verb, **sent)["dedup_outcome"] == "manual_review"
+    act(rows, "mcp", "another name of the same agent")
+    assert call(verb, **sent)["dedup_outcome"] is None
+    act(rows, "sdk")
+    own = call(
+        "propose_change", verb="save_context", arguments={"content": "of a program", "project_id": shop}
+    )
+    assert own["dedup_outcome"] == "manual_review"
     act(rows, "cli")
     for number in range(5):
         call("propose_change", verb="save_context", arguments={"content": f"p{number}", "project_id": shop})
     assert len(rows(WAITING)) == 9
+
+
+def test_the_reviews_that_an_agent_sends_as_another_store_are_bounded(
+    call: Call, rows: Rows, shop: str
+) -> None:
+    rows("update pgmem.setting set value = '3' where name = 'max_open_reviews' returning 1")
+    at = "2026-01-01T00:00:00+00:00"
+    records = [
+        {"type": "save", "save_id": str(UUID(int=number, version=4)), "verb": "save_context", "status": "failed",
+         "dedup_outcome": "manual_review", "project": shop, "arguments_hash": "", "attempts": 1, "embedded": False,
+         "created_at": at, "updated_at": at, "source": "mcp", "trust_level": 0.5, "org_id": "", "user_id": "",
+         "agent_id": f"agent {number}", "arguments": {"content": f"note {number}", "project_id": shop}}
+        for number in range(1, 6)
+    ]  # fmt: skip
+    act(rows, "mcp", "claude")
+    found = [
+        rows("select outcome, reason from pgmem.apply_changes(%s::jsonb)", json.dumps([each]))[0]
+        for each in records
+    ]
+    assert [row["outcome"] for row in found] == ["taken"] * 3 + ["refused"] * 2
+    assert "max_open_reviews" in found[3]["reason"]
+    assert rows("select outcome from pgmem.apply_changes(%s::jsonb)", json.dumps(records[:1])) == [
+        {"outcome": "present"}
+    ]
+    act(rows, "cli")
+    assert rows("select outcome from pgmem.apply_changes(%s::jsonb)", json.dumps(records[3:4])) == [
+        {"outcome": "taken"}
+    ]
 
 
 def test_a_proposal_says_who_made_it_and_where(call: Call, rows: Rows, shop: str) -> None:
