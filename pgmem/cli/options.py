@@ -236,13 +236,22 @@ def terminal(*, quiet: bool = False) -> Console:
 
 
 _COMMANDS = {
+    "call reflect, then surface_insights": "run pgmem reflect",
+    "get_relevant_memory": "pgmem cards for-path",
     "get_save_status": "pgmem hygiene",
+    "list_outstanding": "pgmem sync --outstanding",
+    "list_projects": "pgmem projects",
     "memory_history": "pgmem history",
     "project_id": "--project",
+    "query_engineering_memory": "pgmem cards search",
+    "refresh_from_run": "pgmem cards refresh",
     "retrieve_context": "pgmem retrieve",
+    "review_insight": "pgmem reflect",
     "run_hygiene": "pgmem hygiene",
     "save_session": "pgmem save session",
     "search_memory": "pgmem search",
+    "set_setting": "pgmem config set",
+    "surface_insights": "pgmem reflect",
 }
 """What people type for what agents send."""
 

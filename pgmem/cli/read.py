@@ -11,12 +11,14 @@ import typer
 
 from pgmem._verbs import KINDS
 from pgmem.cli.options import (
+    Project,
     Rows,
     Store,
     facts,
     memories,
     of_tenants,
     shown,
+    stop,
     store_command,
     tenant_name,
     terminal,
@@ -34,14 +36,18 @@ FIELDS = {kind.label: [field.name for field in kind.fields] for kind in KINDS}
 """The fields of each kind of memory, in the order in which they are shown."""
 
 
-@verb_command("retrieve_context", "project_id")
-def retrieve(call: Call) -> None:
+@verb_command("retrieve_context", "project_id", defaults={"project_id": None})
+def retrieve(call: Call, project: Project = None) -> None:
     """Show the context of a project: its focus, project and global memories, newest first."""
+    named = call.sent.get("project_id")
+    if (named is None) == (project is None):
+        stop("Name one project: pgmem retrieve PROJECT.", 2)
+    call = call.but(project_id=named or project)
     bundle, theirs = _found(call, lambda found: found.standing or found.items)
     call.store.for_people(bundle)
-    console, project = terminal(), call.sent["project_id"]
+    console, name = terminal(), call.sent["project_id"]
     if bundle.standing or bundle.items:
-        console.print(f"{project}: {bundle.retrieval_status}", markup=False)
+        console.print(f"{name}: {bundle.retrieval_status}", markup=False)
         console.print(
             memories(
                 (
@@ -61,7 +67,7 @@ def retrieve(call: Call) -> None:
         settings = call.store.settings
         who = tenant_name(settings.org_id, settings.user_id)
         asked = f", asked as {who}" if who else ""
-        state = f"{project}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"
+        state = f"{name}: {bundle.retrieval_status} (scope {bundle.scope_state}){asked}"
         console.print(state, markup=False)
     if theirs or bundle.next_step:
         console.print(theirs or typed(bundle.next_step or ""), style="dim", markup=False)

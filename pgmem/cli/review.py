@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import json
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 from uuid import UUID
@@ -19,6 +20,7 @@ from pgmem.cli.options import (
     chosen,
     print_json,
     require_person,
+    shown,
     stop,
     store_command,
     terminal,
@@ -55,7 +57,8 @@ def review(
     """
     decider = by or getpass.getuser()
     if rule is not None:
-        if not _decided(store, store.run(partial(_shown, identity=rule)), decider):
+        item, begins = store.run(partial(_shown, identity=rule))
+        if not _decided(store, item, decider, begins):
             raise typer.Exit(1)
         return
     if save_id is not None:
@@ -94,13 +97,14 @@ async def _of_save(memory: Memory, save_id: UUID) -> ReviewDetail:
     return await memory.get_review(save_id)
 
 
-async def _shown(memory: Memory, identity: UUID) -> WaitingRule:
-    """A memory as it is, as something to decide on."""
+async def _shown(memory: Memory, identity: UUID) -> tuple[WaitingRule, datetime | None]:
+    """A memory as it is, as something to decide on, and when it begins where that is still to come."""
     from pgmem.models import WaitingRule
 
     node = await memory.find_memory(identity)
     kind: Literal["rule", "pattern"] = "pattern" if node.label == "Pattern" else "rule"
-    return WaitingRule(
+    begins = node.valid_from if node.valid_from and node.valid_from > datetime.now(UTC) else None
+    rule = WaitingRule(
         id=node.id,
         label=node.label,
         kind=kind,
@@ -115,16 +119,19 @@ async def _shown(memory: Memory, identity: UUID) -> WaitingRule:
         held=0,
         created_at=node.created_at,
     )
+    return rule, begins
 
 
-def _decided(store: Store, item: WaitingRule, by: str) -> bool | None:
+def _decided(store: Store, item: WaitingRule, by: str, begins: datetime | None = None) -> bool | None:
     """Ask whether a rule is the person's word; whether it was decided, None to ask no more."""
     terminal().print(_rule(item))
-    answer = chosen("[y]es, it holds from now on, [n]o, it stays a note, [l]ater, [q]uit")
+    since = "now on" if begins is None else f"{shown(begins)} on"
+    answer = chosen(f"[y]es, it holds from {since}, [n]o, it stays a note, [l]ater, [q]uit")
     if answer in ("y", "n"):
         require_person(store)
         done = store.run(partial(_decide, item=item, yes=answer == "y", by=by))
-        typer.echo(f"{'Yours' if answer == 'y' else 'A note'}: {visible(done.title)}")
+        until = "" if begins is None or answer == "n" else f", an instruction from {since}"
+        typer.echo(f"{'Yours' if answer == 'y' else 'A note'}: {visible(done.title)}{until}")
         return True
     return None if answer == "q" else False
 

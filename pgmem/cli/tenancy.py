@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
@@ -22,7 +23,6 @@ from pgmem.cli.verbs import Call, moment, verb_command
 from pgmem.escaping import counted
 
 if TYPE_CHECKING:
-    from pgmem.memory import Memory
     from pgmem.models import ApiToken, Tenant
 
 tenancy = typer.Typer(help="List tenants, and assign memories and logins to them.", no_args_is_help=True)
@@ -76,7 +76,7 @@ def issue(
     purpose: Annotated[
         Literal["agents", "person", "sync"] | None,
         typer.Option(
-            "--for", help="Who uses it: agents, a person on the pages, another store. Default: agents."
+            "--for", help="Who uses it: agents; person, on the pages; sync, another store. Default: agents."
         ),
     ] = None,
     expires: Annotated[
@@ -93,24 +93,24 @@ def issue(
     call = call.but(**{"person": {"for_person": True}, "sync": {"for_sync": True}}.get(purpose or "", {}))
     until = None if expires is None else moment(expires, "expires", ahead=True)
 
-    async def run(memory: Memory) -> tuple[bool, ApiToken]:
-        had_tenants = (await memory.backlog()).tenants
-        return had_tenants, await call.of(memory, expires_at=until)
-
-    had_tenants, done = store.run(run)
+    known = (("", ""), (store.settings.org_id, store.settings.user_id))
+    if (org, user) not in known and not store.run(lambda m: m.backlog()).tenants:
+        typer.echo(
+            "The store gets tenants by this token: what saves without one, such as stdio and this command line, needs "
+            f"{naming(org, user)} then.",
+            err=True,
+        )
+        if sys.stdin.isatty() and not store.as_json:
+            typer.confirm("Issue it?", abort=True, err=True)
+    done: ApiToken = store.run(lambda m: call.of(m, expires_at=until))
     store.for_people(done)
     typer.echo(done.token)
     whose = tenant_name(org, user) or "the one user of this store"
     typer.echo(
-        f"{done.id} for {whose}, valid until {shown(until) or 'it is revoked'}. It is not shown again.",
+        f"{done.id} for {whose}, valid until {shown(until) or 'it is revoked'}. It is not shown again; "
+        f"pgmem token revoke {done.id} undoes it.",
         err=True,
     )
-    if not had_tenants and (org, user) not in (("", ""), (store.settings.org_id, store.settings.user_id)):
-        typer.echo(
-            "This store has tenants now: what saves without a token, such as stdio and this command line, needs "
-            f"{naming(org, user)}. pgmem token revoke {done.id} undoes it.",
-            err=True,
-        )
 
 
 @token.command("list")

@@ -78,10 +78,13 @@ async def _examine_store(memory: Verbs) -> AsyncIterator[Finding]:
             'at a quiet hour, because saves of this scope wait for it: pgmem psql -c "select refresh_dedup()"',
         )
     if count := sum(backlog.saves_open.values()):
+        blocked = backlog.saves_open.get("blocked_scope", 0)
         yield look(
             "saves",
-            f"{counted(count, 'save is', 'saves are')} unresolved",
-            "see pgmem review and pgmem hygiene",
+            f"{counted(count, 'save is', 'saves are')} unresolved"
+            + (f", {blocked} of them for a project that does not exist" if blocked else ""),
+            "see pgmem review and pgmem hygiene"
+            + ("; pgmem retry ID --project NAME saves one that is listed there" if blocked else ""),
         )
     else:
         yield ok("saves", "no save is unresolved")

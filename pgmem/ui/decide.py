@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any, Literal, cast
 from uuid import UUID
@@ -124,6 +125,9 @@ async def decide_rule(visit: Visit) -> Redirect:
     yes = one_of("answer", visit.field("answer"), ("yes", "no")) == "yes"
     done = await visit.memory.decide_rule(rule, version, yes, visit.name)
     taken = "It is a skill now." if done.label == "Pattern" else "It is your word now: agents follow it."
+    begins = (await visit.memory.find_memory(rule)).valid_from
+    if begins is not None and begins > datetime.now(UTC):
+        taken = f"It is your word now: it begins on {begins:%Y-%m-%d}, and agents follow it then."
     visit.flash(taken if yes else "It stays a note, and is not asked again.", link=visit.view(rule))
     return visit.to("/decide/approvals")
 

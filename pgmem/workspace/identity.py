@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import posixpath
 import re
 import tomllib
 import uuid
@@ -234,7 +235,8 @@ def normalised(url: str) -> str | None:
     match = _URL.fullmatch(url) or (_SCP.fullmatch(url) if "://" not in url else None)
     if match is None or not match[1] or url.startswith("file:") or re.match(r"[A-Za-z]:[\\/]", url):
         return None
-    path = match[2].strip("/").removesuffix(".git").rstrip("/")
+    # A server reads `..` as the directory above, and so it names nothing.
+    path = posixpath.normpath("/" + match[2].strip("/")).strip("/").removesuffix(".git").rstrip("/")
     return f"{match[1]}/{path}".lower() if path else None
 
 

@@ -117,7 +117,7 @@ begin
   if v_room < p_new and v_room + pgmem.make_card_room(p_place, p_new - v_room) < p_new then
     raise exception using errcode = 'PM009',
       message = format('max_records_reached: %s/%s', v_records - v_room, v_records),
-      hint = 'pgmem cards vacuum makes room.';
+      hint = 'A person makes room: pgmem cards vacuum.';
   end if;
 end;
 $$;

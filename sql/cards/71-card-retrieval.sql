@@ -331,7 +331,7 @@ begin
     if v_answer.memory_sync ->> 'state' = 'missing' then
       raise exception using errcode = 'PM010',
         message = format('Project %s has no engineering memory yet (sync policy %s). '
-          'Run manage_engineering_memory(action=refresh_from_run) where the server has a repository, or: pgmem cards init',
+          'A person makes it by pgmem cards init; where the server has a repository, manage_engineering_memory makes it by refresh_from_run.',
           v_scope.project_id, v_answer.memory_sync ->> 'policy');
     end if;
     if p_intent_id is not null then

@@ -274,7 +274,7 @@ begin
         where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
           and (f.path = p_path or starts_with(f.path, p_path || '/') or p_path in ('', '.'))) then
     raise exception using errcode = 'PM010', message = format('%s is not a file of the repository as it was last seen; '
-      'send a path that is there, or run pgmem cards refresh first.', quote_literal(left(p_path, 200)));
+      'send a path that is there; a person brings a new file in by pgmem cards refresh.', quote_literal(left(p_path, 200)));
   end if;
 end;
 $$;

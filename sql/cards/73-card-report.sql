@@ -30,7 +30,7 @@ begin
       '{"modules": [{"path", "module", "doc", "imports": [paths], "exports": [names], "last_commit"}], '
       '"tests": [{"path", "anchors": [paths]}], '
       '"files": {path: digest}, "complete": false}. Only modules and their path are required. '
-      'pgmem cards init makes one from a repository, and so does a server with PGMEM_REPOSITORY where none is sent.';
+      'A person makes one of a repository by pgmem cards init, and a server with PGMEM_REPOSITORY where none is sent.';
   end if;
   if coalesce(p_report ->> 'schema', 'pgmem.cards/1') <> 'pgmem.cards/1' then
     raise exception using errcode = 'PM010',

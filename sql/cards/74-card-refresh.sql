@@ -122,7 +122,7 @@ begin
       v_outcome := 'over_capacity';
     else
       raise exception using errcode = 'PM009', message = format('max_records_reached: %s/%s', v_max, v_max),
-        hint = 'Raise max_records, run pgmem cards vacuum, or set cards_over_capacity to skip.';
+        hint = 'A person raises max_records, makes room by pgmem cards vacuum, or sets cards_over_capacity to skip.';
     end if;
     v_counts := v_counts || jsonb_build_object(v_outcome, (v_counts ->> v_outcome)::integer + 1);
   end loop;
@@ -566,7 +566,7 @@ begin
   end;
   if (counts ->> 'over_capacity')::integer > 0 then
     capacity := format('No room for %s of this run: a scan fills nine tenths of max_records, and drafts half of '
-      'max_candidates (pgmem config set).', case counts ->> 'over_capacity' when '1' then '1 card'
+      'max_candidates, which a person raises by pgmem config set.', case counts ->> 'over_capacity' when '1' then '1 card'
       else (counts ->> 'over_capacity') || ' cards' end);
     skipped := skipped || to_jsonb(capacity);
   end if;

@@ -159,7 +159,7 @@ begin
     v_node := pgmem.locked(v_node);
     if pgmem.needs_review(v_node, p_caller, false) then
       raise exception using errcode = 'PM004', message = format(
-        'A person decides over forgetting %s %s: pgmem ui, or review_insight in SQL as a reviewer.', v_node.label,
+        'A person decides over forgetting %s %s: pgmem ui.', v_node.label,
         quote_literal(left(v_node.title, 80)));
     elsif pgmem.is_live_status(v_node.status) then
       perform pgmem.forget_node(v_node, p_caller, false);
@@ -186,7 +186,7 @@ declare
 begin
   if pgmem.setting_text('approval') <> 'self' and not pgmem.decides(v_caller) then
     raise exception using errcode = 'PM004',
-      message = 'A person judges insights in this store: pgmem ui, or review_insight in SQL as a reviewer.';
+      message = 'A person judges insights in this store: pgmem ui.';
   end if;
   perform pgmem.lock_scope(pgmem.scope_key(v_caller.tenant, null, 'Insight'));
   select n.* into v_node from pgmem.visible_node n

@@ -79,7 +79,7 @@ create or replace function pgmem.rule_step(p_id uuid) returns text
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   return (select 'It is kept as an ordinary note. As a rule for every session it waits for the yes of the person you work for: '
-                 'mention it to them (pgmem review).'
+                 'mention it to that person (pgmem review).'
           from pgmem.visible_node n where n.id = p_id and pgmem.waits_as_rule(row(n.*)::pgmem.node));
 end;
 $$;
@@ -90,7 +90,7 @@ comment on function pgmem.rule_step is
 create or replace function pgmem.review_step(p_outcomes text default 'supersede | drop') returns text
 language sql immutable parallel safe
 begin atomic
-  select format('A person decides: pgmem review, or resolve_review(save_id, %s) in SQL.', p_outcomes);
+  select format('A person decides: pgmem review (%s).', p_outcomes);
 end;
 comment on function pgmem.review_step is 'The next step after what waits for a person, with the outcomes that it can have.';
 

@@ -160,7 +160,7 @@ begin
     perform pgmem.refuse('failed', 'A person approves what holds globally in this store.',
       case p_verb
         when 'store_session_with_learnings' then 'Save the global parts by themselves: each waits for a person.'
-        else 'It is kept until a person decides: pgmem review, or resolve_review(save_id, new | drop) in SQL.' end,
+        else 'It is kept until a person decides: pgmem review (new | drop).' end,
       case when p_verb <> 'store_session_with_learnings' then 'manual_review' end);
   end if;
   if coalesce(btrim(p_token), '') = '' then

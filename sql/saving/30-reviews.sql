@@ -70,12 +70,12 @@ begin
   if not pgmem.is_memory(p_node.label)
       and (p_node.label <> 'Project' or exists (select from pgmem.node n where n.project_seq = p_node.seq)) then
     raise exception using errcode = 'PM011', message = format(
-      'A %s holds memories together; forget those instead. erase_subject removes a whole tenant.', p_node.label);
+      'A %s holds memories together; forget those instead. A person removes a whole tenant: pgmem erase-subject.', p_node.label);
   end if;
   -- Agents draft cards and people decide them: forgetting or reverting one would be a decision.
   if p_node.label = 'Card' then
     raise exception using errcode = 'PM011',
-      message = 'A Card is decided by a person: approve_card, reject_card, archive_card (pgmem cards).';
+      message = 'A Card is decided by a person: pgmem cards approve, reject or archive.';
   end if;
   perform pgmem.require_own(p_node, p_caller);
 end;

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -206,6 +207,37 @@ def test_a_rule_of_an_agent_takes_one_key_and_is_the_person_s_or_a_note(
     standing = call("retrieve_context", project_id="shop")["standing"]
     assert [(item["title"], item["by"]) for item in standing] == [("tests", "person")]
     assert "No rule of an agent waits." in run("review").stdout
+
+
+def test_the_yes_to_a_rule_that_begins_later_says_when(
+    run: Run, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("select set_config('pgmem.source', 'mcp', false)")
+    call("save_session", objective="Set up", project_id="shop")
+    begins = datetime.now(UTC) + timedelta(days=40)
+    made = call("remember", label="Concept", properties={"name": "tests", "notes": "Always run the tests first."},
+                valid_from=begins, project_id="shop")  # fmt: skip
+    decided = run("review", "--rule", str(made["id"]), typed="y\n").stdout
+    assert f"it holds from {begins:%Y-%m-%d}" in decided
+    assert "now on" not in decided
+    assert f"an instruction from {begins:%Y-%m-%d}" in decided
+
+
+def test_a_project_is_named_as_in_every_other_command_too(run: Run, shop: dict[str, str]) -> None:
+    assert run("retrieve", "-p", "shop").stdout == run("retrieve", "shop").stdout
+    for words in ((), ("shop", "-p", "shop")):
+        refused = run("retrieve", *words)
+        assert (refused.exit_code, refused.stderr) == (
+            2,
+            "pgmem: Name one project: pgmem retrieve PROJECT.\n",
+        )
+
+
+def test_a_save_for_a_project_that_is_not_there_has_its_way_out_named(run: Run, call: Call) -> None:
+    assert call("save_decision", title="t", rationale="r", project_id="nowhere")["status"] == "blocked_scope"
+    shown = run("doctor").stdout
+    assert "1 of them for a project that does not exist" in shown
+    assert "pgmem retry ID --project NAME" in shown
 
 
 def test_any_memory_of_an_agent_is_made_the_person_s_by_its_id(run: Run, call: Call) -> None:
