@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the page, and the chapters that it links to."""
-    for path in (ROOT / "sql" / "README.md", *(ROOT / "sql").glob("*/*.sql")):
+    for path in (ROOT / "sql" / "README.md", *(ROOT / "sql").rglob("*.sql")):
         files.append(File.generated(config, str(path.relative_to(ROOT)), abs_src_path=str(path)))
     return files
 

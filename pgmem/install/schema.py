@@ -65,7 +65,7 @@ def _step(name: str, **filled: str) -> str:
 @cache
 def _chapters() -> tuple[Path, ...]:
     """The chapters of `sql/`, in the order in which they are run: that of their numbers."""
-    return tuple(sorted(_SQL.glob("*/[0-9][0-9]-*.sql"), key=lambda path: path.name))
+    return tuple(sorted(_SQL.rglob("[0-9][0-9]-*.sql"), key=lambda path: path.name))
 
 
 def _sums() -> dict[str, str]:

@@ -307,7 +307,7 @@ away, so that an agent can go on without its memory.
 
 def verbs_pages(connection: psycopg.Connection[dict[str, Any]]) -> dict[Path, str]:
     """Return the page that lists the verbs, and one for each folder of sql/ that declares some."""
-    folders = {path.stem[3:]: path.parent.name for path in chapters.SQL.glob("*/[0-9][0-9]-*.sql")}
+    folders = {path.stem[3:]: path.parent.name for path in chapters.SQL.rglob("[0-9][0-9]-*.sql")}
     verbs = sorted(catalog.verbs(connection), key=lambda verb: folders[verb.chapter])
     index, made = [WRITTEN, VERBS_HEAD], {}
     for folder, group in groupby(verbs, key=lambda verb: folders[verb.chapter]):

@@ -7,7 +7,7 @@
 -- the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
 -- are dropped with them.
 --
--- Every column has a comment: psql shows them with \d+, and docs/reference/views.md is made of them. What a
+-- Every column has a comment: psql shows them with \d+, and make docs writes the page of views from them. What a
 -- column means in several views is said once, in view_column.
 --
 -- Locks: none.

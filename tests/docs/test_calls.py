@@ -39,7 +39,7 @@ AHEAD = {
 def bodies() -> dict[str, tuple[str, str]]:
     """The functions and views of sql/, each with its chapter and its text without comments."""
     found = {}
-    for path in sorted((ROOT / "sql").glob("*/*.sql")):
+    for path in sorted((ROOT / "sql").rglob("[0-9][0-9]-*.sql")):
         for part in re.split(r"^create or replace (?=function|view)", path.read_text("utf-8"), flags=re.M)[
             1:
         ]:

@@ -15,7 +15,7 @@ from pgmem.cli.options import typed
 from tests.docs.test_calls import bodies
 
 ROOT = Path(__file__).parent.parent.parent
-SOURCES = [*sorted((ROOT / "sql").rglob("*.sql")), *sorted((ROOT / "pgmem").rglob("*.py"))]
+SOURCES = [*sorted((ROOT / "sql").rglob("[0-9][0-9]-*.sql")), *sorted((ROOT / "pgmem").rglob("*.py"))]
 LITERAL = {
     ".sql": r"'((?:[^'\n]|'')*)'",
     ".py": r'"((?:[^"\\\n]|\\.)*)"',

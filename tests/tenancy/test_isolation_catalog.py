@@ -107,7 +107,7 @@ READERS = {
 def functions() -> dict[str, str]:
     """The text of each function without comments; the chapters that need AGE write the graph, not the record."""
     found = {}
-    for path in sorted(SQL.glob("*/*.sql")):
+    for path in sorted(SQL.rglob("[0-9][0-9]-*.sql")):
         if path.stem in ("91-projection", "92-graph", "93-cypher"):
             continue
         text = re.sub(r"--[^\n]*", "", path.read_text(encoding="utf-8"))
@@ -132,7 +132,7 @@ def test_no_function_reads_a_table_of_memories_without_asking_whose_they_are() -
 def test_a_reason_for_an_exemption_holds() -> None:
     """Who is said to have a function alone has it alone; a function that clients call names what it finds rows by."""
     texts = functions()
-    sql = "\n".join(path.read_text(encoding="utf-8") for path in SQL.glob("*/*.sql"))
+    sql = "\n".join(path.read_text(encoding="utf-8") for path in SQL.rglob("[0-9][0-9]-*.sql"))
     rights = dict(re.findall(r"declare_verb\('(\w+)',\s*p_rights => '(\w+)'", sql))
     known = {*texts, *re.findall(r"create (?:or replace )?view pgmem\.(\w+)", sql)}
     callers = {

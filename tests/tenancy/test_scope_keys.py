@@ -122,7 +122,7 @@ def faults(function: str) -> set[str]:
 def test_no_function_goes_by_a_scope_key_without_the_tenant() -> None:
     named = {
         name: faults(function)
-        for path in sorted(SQL.glob("*/*.sql"))
+        for path in sorted(SQL.rglob("[0-9][0-9]-*.sql"))
         for name, function in functions(path.read_text("utf-8"))
         if "scope_key" in function
     }
