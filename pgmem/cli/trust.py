@@ -28,8 +28,8 @@ def trust(
 ) -> None:
     """Let a folder be of the project that it asks for, whose memory then appears in the folder's sessions.
 
-    A folder asks by a .pgmem.toml, by a .git that leads to another repository, or by no more than the name or the
-    remote of a project that has a memory.
+    A folder asks by a .pgmem.toml, by a .git that leads to another repository, or by no more than the name, the
+    remote or the first commit of a project that has a memory.
     """
     from pgmem.workspace import trust as trusted
     from pgmem.workspace.identity import borrowed, named_project
@@ -69,8 +69,8 @@ def trust(
     if asked is None:
         stop(f"Nothing in {folder.absolute()} names a project but its own, {visible(opened.project_id)!r}.")
     typer.echo(
-        f"{visible(str(folder.absolute()))} has the name or the remote of the project {visible(asked)!r}, "
-        "and no history that proves it."
+        f"{visible(str(folder.absolute()))} has the name, the remote or the first commit of the project "
+        f"{visible(asked)!r}, and not both remote and history to prove it."
     )
     require_person(store)
     answer = yes or typer.confirm("Show the memory of that project in the sessions of this folder?")

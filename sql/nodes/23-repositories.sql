@@ -6,13 +6,13 @@
 -- that shares
 --
 --   a place with it, unless the roots of both are known and differ: another repository lies there now
---   a root, and a remote too unless one of the two has none: a second clone, a clone of a local repository, or one that
---   got its remote later
+--   a root and a remote, or a root where neither has a remote: a second clone, a clone of a local repository
 --
 -- so worktrees and clones share, and forks (other remote) and namesakes (other root) do not. A name and an address are
--- said by whoever packed a folder. So a repository that has nothing but these of a project with memories gets its own
--- project, and a person is asked: it asks for a project that was made by its name alone and has one of its names, or for
--- one with its remote where the roots of either are not known. The answer is a place (yes), or nothing more (no).
+-- said by whoever packed a folder, and the first commit of a published repository is known to all. So a repository that
+-- has no more of a project with memories gets its own project, and a person is asked: it asks for a project that was made
+-- by its name alone and has one of its names, for one with its remote where the roots of either are not known, or for one
+-- with its root where one of the two has no remote. The answer is a place (yes), or nothing more (no).
 -- props.repository keeps what is asked for (asks) and the places that a person answered for (said).
 --
 -- Locks: the scope of projects.
@@ -155,7 +155,7 @@ begin
     select pgmem.shares(r.kept, p_known, 'remotes') as remote, pgmem.shares(r.kept, p_known, 'roots') as root,
            pgmem.shares(r.kept, p_known, 'places') as place) shared
   where n.label = 'Project' and n.status = 'active' and r.kept is not null
-    and (shared.root and (shared.remote or '[]' in (r.kept -> 'remotes', p_known -> 'remotes'))
+    and (shared.root and (shared.remote or '[]' = all (array[r.kept -> 'remotes', p_known -> 'remotes']))
          or shared.place and (shared.root or '[]' in (r.kept -> 'roots', p_known -> 'roots')))
   -- One that was made until a person answers comes after one that is proved meanwhile.
   order by r.kept ? 'asks', shared.remote desc, shared.place desc, array_position(p_caller.tenants, n.tenant), n.seq
@@ -177,7 +177,8 @@ begin
   cross join lateral (select n.props -> 'repository' as kept) r
   where n.label = 'Project' and n.status = 'active' and not r.kept ? 'asks'
     and n.tenant in (p_caller.tenant, pgmem.tenant_of(p_caller.org_id))
-    and pgmem.shares(r.kept, p_known, 'remotes') and '[]' in (r.kept -> 'roots', p_known -> 'roots')
+    and (pgmem.shares(r.kept, p_known, 'remotes') and '[]' in (r.kept -> 'roots', p_known -> 'roots')
+         or pgmem.shares(r.kept, p_known, 'roots') and '[]' in (r.kept -> 'remotes', p_known -> 'remotes'))
   order by array_position(p_caller.tenants, n.tenant), n.seq limit 1;
   if found then
     return v_node;
@@ -194,7 +195,7 @@ begin
 end;
 $$;
 comment on function pgmem.project_by_claim is
-  'The project that a repository has nothing of but its remote or its name, so that a person is asked; null: none.';
+  'The project that a repository has nothing of but its remote, its root or its name, so that a person is asked; null: none.';
 
 
 -- Reads node itself, by the caller's tenants.

@@ -287,6 +287,39 @@ async def test_instructions_hold_nothing_of_a_project_that_a_folder_only_asks_fo
     assert not file.exists() or "OSPREY" not in file.read_text()
 
 
+async def test_a_published_first_commit_without_the_remote_proves_nothing(
+    memory: Memory, session: Callable[..., str], trust: Callable[..., Any], tmp_path: Path
+) -> None:
+    """Whoever has a clone of a published repository can pack a folder with its first commit."""
+    own = await known(memory, tmp_path / "own" / "pay")
+    git(tmp_path, "clone", "-q", str(own), "packed")
+    git(tmp_path / "packed", "remote", "remove", "origin")
+    text = session(tmp_path / "packed")
+    assert "OSPREY" not in text
+    assert "pgmem trust" in text
+    assert trust(str(tmp_path / "packed"), "--yes").exit_code == 0
+    assert "OSPREY" in session(tmp_path / "packed")
+
+
+async def test_a_remote_of_another_proves_nothing_for_a_project_without_one(
+    memory: Memory, session: Callable[..., str], tmp_path: Path
+) -> None:
+    own = tmp_path / "pay"
+    own.mkdir()
+    git(own, "init", "-q")
+    git(own, "commit", "-qm", "first", "--allow-empty")
+    project = await memory.project_of(own, create=True)
+    assert project
+    await learn(memory, project)
+    git(tmp_path, "clone", "-q", str(own), "packed")
+    git(tmp_path / "packed", "remote", "set-url", "origin", "https://git.example/evil/pay.git")
+    text = session(tmp_path / "packed")
+    assert "OSPREY" not in text
+    assert "pgmem trust" in text
+    git(tmp_path, "clone", "-q", str(own), "local")
+    assert "OSPREY" in session(tmp_path / "local"), "a clone of a repository that nobody published"
+
+
 # The daily work of one person, in which nothing is asked.
 
 
@@ -312,8 +345,6 @@ async def test_a_persons_own_folders_are_never_asked_about(
     assert knows(own), "its first remote"
     git(own, "worktree", "add", "-q", "-b", "topic", str(tmp_path / "topic"))
     assert knows(tmp_path / "topic"), "a worktree"
-    git(tmp_path, "clone", "-q", str(own), "local")
-    assert knows(tmp_path / "local"), "a clone of the folder"
     git(tmp_path, "clone", "-q", str(own), "second")
     git(tmp_path / "second", "remote", "set-url", "origin", PAY)
     assert knows(tmp_path / "second"), "a second clone from the same address"
