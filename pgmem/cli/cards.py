@@ -84,8 +84,8 @@ def project_of(store: Store, folder: Path, *, create: bool = False) -> str:
     opened = store.run(lambda m: projects.opened(m.caller, folder, create=create))
     if opened.asks is not None:
         typer.echo(
-            f"This folder has the name, the remote or the first commit of the project {opened.asks!r} and not both remote and "
-            "history to prove it: pgmem trust makes it that project.",
+            f"This folder has the name, the remote or the first commit of the project {opened.asks!r}, and not both "
+            "remote and history to prove it: pgmem trust makes it that project.",
             err=True,
         )
     return opened.project_id
