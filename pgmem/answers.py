@@ -1100,6 +1100,9 @@ class ReviewDetail(Answer):
     artifact_properties: dict[str, JsonValue] | None = None
     outcomes: list[str] = field(default_factory=list)
     """How it can be decided."""
+    restored_title: str | None = None
+    """Of the version that a revert brings back."""
+    restored_properties: dict[str, JsonValue] | None = None
 
 
 class ProposedInsight(Answer):
@@ -1419,6 +1422,8 @@ class WaitingRule(Answer):
     agent_id: str | None = None
     held: int
     created_at: datetime
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
 
 
 class DigestCard(Answer):

@@ -2544,8 +2544,8 @@ class Verbs:
 
         The candidate is the memory that is current in the line of the one that the save resembled, or the
         one that a change would change. An agent gets no arguments of a save that waits. Where what waits is
-        stored already, as two stores had saved it, the artifact is that memory. A decided save has
-        resolved_by and no arguments.
+        stored already, as two stores had saved it, the artifact is that memory; of a revert, the restored
+        texts are those that come back. A decided save has resolved_by and no arguments.
 
         Args:
             save_id: The id of the save.

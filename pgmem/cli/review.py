@@ -36,7 +36,15 @@ if TYPE_CHECKING:
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
 _STEERS = "The text steers agents"
-_NAMES = {"new": "[n]ew", "supersede": "[s]upersede the old one", "drop": "[d]rop"}
+_NAMES: dict[str, str] = {"new": "[n]ew", "supersede": "[s]upersede the old one", "drop": "[d]rop"}
+_CHANGES: dict[str, dict[str, str]] = {
+    "forget": {"supersede": "[s] forget it", "drop": "[d] keep it"},
+    "revert": {"supersede": "[s] bring the earlier text back", "drop": "[d] keep the text of now"},
+    "edit_memory": {"supersede": "[s] make the change", "drop": "[d] keep it as it is"},
+    "remember": {"supersede": "[s] make the change", "drop": "[d] keep it as it is"},
+}
+"""What a choice does where a change of one memory waits."""
+_KEPT = ("relevance_score", "last_validated_at")  # properties that pgmem writes, and nobody says
 
 
 @store_command
@@ -75,7 +83,10 @@ def review(
     for item in pending:
         detail = store.run(partial(_detail, save=item))
         console.print(_panel(item, detail))
-        answer = chosen(", ".join([*(_NAMES[one] for one in detail.outcomes), "[l]ater", "[q]uit"]))
+        names = _CHANGES.get(detail.verb, _NAMES)
+        answer = chosen(
+            ", ".join([*(names.get(one, _NAMES[one]) for one in detail.outcomes), "[l]ater", "[q]uit"])
+        )
         if answer == "q":
             return
         if (choice := CHOICES.get(answer)) in detail.outcomes and choice is not None:
@@ -118,6 +129,8 @@ async def _shown(memory: Memory, identity: UUID) -> tuple[WaitingRule, datetime 
         agent_id=node.agent_id,
         held=0,
         created_at=node.created_at,
+        valid_from=node.valid_from,
+        valid_to=node.valid_to,
     )
     return rule, begins
 
@@ -141,8 +154,19 @@ async def _decide(memory: Memory, item: WaitingRule, yes: bool, by: str) -> Edit
 
 
 def _rule(item: WaitingRule) -> Panel:
-    texts = {name: value for name, value in item.properties.items() if value != item.title}
-    text = Text.assemble((f"{visible(item.title)}\n", "bold"), visible(asked(texts)))
+    texts = {
+        name: value for name, value in item.properties.items() if value != item.title and name not in _KEPT
+    }
+    about = {
+        "kind": item.label,
+        "focus": item.focus,
+        "agent": item.agent_id,
+        "saved": shown(item.created_at),
+        "from": shown(item.valid_from),
+        "until": shown(item.valid_to),
+    }
+    lines = filter(None, (asked(texts), asked(about)))
+    text = Text.assemble((f"{visible(item.title)}\n", "bold"), visible("\n".join(lines)))
     said = f"an agent's {item.kind}" + (f", named used {item.held} times" if item.held else "")
     where = item.project or "all projects"
     return Panel(text, title=Text(f"{visible(where)}: {said}"), subtitle=str(item.id))
@@ -151,10 +175,15 @@ def _rule(item: WaitingRule) -> Panel:
 def asked(arguments: Mapping[str, object]) -> str:
     """Every argument that a save is carried out with, one a line."""
     return "\n".join(
-        f"      {name}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        f"      {name}: {_lines(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for name, value in arguments.items()
         if value not in (None, "", [], {})
     )
+
+
+def _lines(text: str) -> str:
+    """A text without its empty lines, so that a panel shows where it ends."""
+    return "\n".join(line for line in text.splitlines() if line.strip())
 
 
 async def _resolve(memory: Memory, detail: ReviewDetail, outcome: Outcome, by: str) -> SaveResult:
@@ -168,11 +197,16 @@ async def _detail(memory: Memory, save: Review) -> ReviewDetail:
 
 
 def _panel(item: Review, detail: ReviewDetail) -> Panel:
-    stored = detail.artifact_properties
-    new = asked(detail.arguments) if stored is None else f"{detail.artifact_title} (stored)\n{asked(stored)}"
+    if detail.restored_properties is not None:
+        new = f"{detail.restored_title} (comes back)\n{asked(detail.restored_properties)}"
+    elif detail.artifact_properties is not None:
+        new = f"{detail.artifact_title} (stored)\n{asked(detail.artifact_properties)}"
+    else:
+        new = asked(detail.arguments)
     text = Text.assemble(
         *(("new   ", "bold"), f"{detail.verb}\n{visible(new)}\n\n"),
         *(("kept  ", "bold"), visible(f"{item.candidate_title}\n{asked(detail.candidate_properties or {})}")),
     )
-    title = Text(f"{item.project}: titles {item.score or 0:.0%} alike")
+    alike = f": titles {item.score:.0%} alike" if item.score and detail.verb not in _CHANGES else ""
+    title = Text(f"{visible(item.project or 'all projects')}{alike}")
     return Panel(text, title=title, subtitle=str(item.save_id))

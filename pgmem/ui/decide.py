@@ -95,7 +95,7 @@ async def reviews(visit: Visit) -> Page:
     """The saves and changes that resemble or touch a memory, the oldest first; the first one is open."""
     tabs, waiting = await asyncio.gather(_tabs(visit), _beside_a_memory(visit))
     first = await visit.memory.get_review(waiting[0].save_id) if waiting else None
-    look = await _look(visit, first) if first else {}
+    look = _look(first) if first else {}
     return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, look)
 
 
@@ -116,7 +116,8 @@ async def approvals(visit: Visit) -> Page:
 
 def _ruled(rule: WaitingRule) -> list[tuple[str, str]]:
     """All that a rule says beside its title, by name."""
-    return [(name, text) for name, text in asked(rule.properties) if text != rule.title]
+    texts = {name: value for name, value in rule.properties.items() if name not in _BESIDE}
+    return [(name, text) for name, text in asked(texts) if text != rule.title]
 
 
 async def decide_rule(visit: Visit) -> Redirect:
@@ -164,7 +165,7 @@ async def review(visit: Visit) -> Page:
     tabs, found, waiting = await asyncio.gather(
         _tabs(visit), visit.memory.get_review(visit.parts["id"]), _beside_a_memory(visit)
     )
-    return Page("decide.html", {**tabs, "reviews": waiting, "review": found}, await _look(visit, found))
+    return Page("decide.html", {**tabs, "reviews": waiting, "review": found}, _look(found))
 
 
 async def resolve(visit: Visit) -> Redirect:
@@ -452,7 +453,7 @@ async def keep_two(visit: Visit) -> Redirect:
 # What is compared
 
 
-async def _look(visit: Visit, found: ReviewDetail) -> dict[str, Any]:
+def _look(found: ReviewDetail) -> dict[str, Any]:
     """What is compared, and what else is carried out; an argument that is not compared is listed."""
     given = dict(found.arguments)
     old = dict(words.texts(found.candidate_properties or {}))
@@ -463,7 +464,7 @@ async def _look(visit: Visit, found: ReviewDetail) -> dict[str, Any]:
         sent = cast(dict[str, Any], given.pop("properties", None) or {})
         new = {name: "" for name, value in sent.items() if value is None} | dict(words.texts(sent))
     elif found.verb == "revert":
-        new, title = await _earlier(visit, found)
+        new, title = dict(words.texts(found.restored_properties or {})), found.restored_title or ""
     elif found.artifact_properties is not None:  # it is stored: what is brought in is that memory
         new, title = dict(words.texts(found.artifact_properties)), found.artifact_title or ""
         given = {name: value for name, value in given.items() if name not in new}
@@ -489,16 +490,6 @@ async def _look(visit: Visit, found: ReviewDetail) -> dict[str, Any]:
         "choices": _choices(found),
         "is_held": found.verb in HELD,
     }
-
-
-async def _earlier(visit: Visit, found: ReviewDetail) -> tuple[dict[str, str], str]:
-    """The texts and the title of the version that a revert puts back."""
-    if found.candidate_id is None or found.candidate_label is None:
-        return {}, ""
-    states = await visit.memory.memory_history(found.candidate_label, str(found.candidate_id))
-    wanted = found.arguments.get("version")
-    state = next((one for one in states.versions if one.version == wanted), None)
-    return (dict(words.texts(state.properties)), state.title) if state else ({}, "")
 
 
 def asked(arguments: dict[str, Any]) -> list[tuple[str, str]]:

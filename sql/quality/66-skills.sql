@@ -92,6 +92,7 @@ held is how often a pattern was named used rather than wrong.
 
 id uuid, label text, kind rule|pattern, title text, properties object, project text?, scope text?, focus text?
 version integer, source text, agent_id text?, held integer, created_at timestamptz
+valid_from timestamptz?, valid_to timestamptz?
 $$);
 
 create or replace function pgmem.list_rules(
@@ -106,11 +107,11 @@ declare
 begin
   return query
   select n.id, n.label::text, 'rule', n.title::text, n.props, n.project, n.scope::text, n.focus, n.version, n.source,
-         n.agent_id, 0, n.created_at::timestamptz
+         n.agent_id, 0, n.created_at::timestamptz, n.valid_from::timestamptz, n.valid_to::timestamptz
   from pgmem.rules_that_wait(v_caller, v_project, p_limit) n
   union all
   (select n.id, n.label::text, 'pattern', n.title::text, n.props, n.project, n.scope::text, n.focus, n.version, n.source,
-          n.agent_id, s.held, n.created_at::timestamptz
+          n.agent_id, s.held, n.created_at::timestamptz, n.valid_from::timestamptz, n.valid_to::timestamptz
    from pgmem.list_skills(p_project_id, p_limit) s join pgmem.live_node n on n.id = s.ids[1]
    where not s.approved and not n.instructs and not exists (
      select from pgmem.declined_rule d where d.node_seq = n.seq

@@ -349,6 +349,8 @@ created_at timestamptz, updated_at timestamptz
 artifact_title text?: Of the memory that is stored already and would be brought in.
 artifact_properties object?
 outcomes text[] = {}: How it can be decided.
+restored_title text?: Of the version that a revert brings back.
+restored_properties object?
 $$);
 
 create or replace function pgmem.get_review(
@@ -358,16 +360,23 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.review_detail;
 begin
-  select a.save_id, a.verb, a.project, a.status, coalesce((pgmem.held_texts(r.attempt, pgmem.caller())).arguments, '{}'), a.message,
+  select a.save_id, a.verb, a.project, a.status, coalesce(held.arguments, '{}'), a.message,
          coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version,
          case when a.status in ('saved', 'dropped', 'partial') then a.artifact_id else stored.id end, a.resolved_by,
          a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at,
-         stored.title, stored.props, pgmem.review_outcomes(r.attempt)
+         stored.title, stored.props, pgmem.review_outcomes(r.attempt), back.title, back.props
   into v_answer
   from pgmem.visible_attempt a
   cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r
+  cross join lateral pgmem.held_texts(r.attempt, pgmem.caller()) held
   cross join lateral pgmem.reviewed(r.attempt) n
   left join lateral pgmem.review_artifact(r.attempt) stored on a.status not in ('saved', 'dropped', 'partial')
+  left join lateral (
+    select v.title, v.props from pgmem.visible_version v
+    where v.node_seq = n.seq and v.version = (held.arguments ->> 'version')::integer
+    union all
+    select n.title, n.props where n.version = (held.arguments ->> 'version')::integer
+    limit 1) back on a.verb = 'revert'
   where a.save_id = p_save_id
   order by a.status not in ('saved', 'dropped', 'partial') desc, a.tenant = (pgmem.caller()).tenant desc limit 1;
   if v_answer.save_id is null then
@@ -380,8 +389,9 @@ comment on function pgmem.get_review is $$
 Read one save that waits for a person, or is decided, beside the memory it concerns.
 
 The candidate is the memory that is current in the line of the one that the save resembled, or the one that a change
-would change. An agent gets no arguments of a save that waits. Where what waits is stored already, as two stores had saved it, the artifact is that memory. A decided save
-has resolved_by and no arguments.
+would change. An agent gets no arguments of a save that waits. Where what waits is stored already, as two stores had
+saved it, the artifact is that memory; of a revert, the restored texts are those that come back. A decided save has
+resolved_by and no arguments.
 
 save_id: The id of the save.
 

@@ -200,6 +200,9 @@ def test_a_rule_of_an_agent_takes_one_key_and_is_the_person_s_or_a_note(
     shown = run("review", typed="l\nl\n").stdout
     assert "Always run the tests first." in shown
     assert "it holds from now on" in shown
+    assert "kind: Context" in shown
+    assert "saved: 20" in shown
+    assert "last_validated_at" not in shown
     assert call("retrieve_context", project_id="shop")["standing"] == []
     decided = run("review", "--by", "Ada", typed="y\nn\n").stdout
     assert "Yours: tests" in decided
@@ -207,6 +210,28 @@ def test_a_rule_of_an_agent_takes_one_key_and_is_the_person_s_or_a_note(
     standing = call("retrieve_context", project_id="shop")["standing"]
     assert [(item["title"], item["by"]) for item in standing] == [("tests", "person")]
     assert "No rule of an agent waits." in run("review").stdout
+
+
+def test_the_panel_of_a_revert_shows_the_text_that_comes_back(
+    run: Run, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("select set_config('pgmem.source', 'cli', false)")
+    call("save_session", objective="Set up", project_id="shop")
+    for fact in ("It holds 30 messages.", "It holds 90 messages.\n\n\nNot more."):
+        call("upsert_entity", entity_name="Queue", fact=fact, project_id="shop")
+    connection.execute("select set_config('pgmem.source', 'mcp', false)")
+    held = call("revert", label="EntityFact", key="Queue", version=1, project_id="shop")
+    assert held["status"] == "failed"
+    connection.execute("select set_config('pgmem.source', 'cli', false)")
+    detail = call("get_review", save_id=held["save_id"])
+    assert detail["restored_properties"]["fact"] == "It holds 30 messages."
+    shown = run("review", typed="l\n").stdout
+    assert "It holds 30 messages." in shown
+    assert "bring the earlier text back" in shown
+    assert "alike" not in shown
+    call("resolve_review", save_id=held["save_id"], outcome="supersede", by="Ada")
+    fact = call("find_memory", id=detail["candidate_id"])["properties"]["fact"]
+    assert fact == "It holds 30 messages."
 
 
 def test_the_yes_to_a_rule_that_begins_later_says_when(
