@@ -34,6 +34,8 @@ async def exchange(
         InvalidArgument: the other side is none of these, or does not fit; the message says why.
         DatabaseUnavailable: it does not answer; the next exchange goes on where this one was.
     """
+    if not other.strip():  # an empty variable of a script; Path("") is the current folder
+        raise InvalidArgument("Name the other store: a DSN, the address of a server, or a folder.")
     database = memory.caller.database
     kept = database.settings.sync_token
     token = token or (kept.get_secret_value() if kept else None)

@@ -26,6 +26,8 @@ FORMAT = 1
 PAGE = 500
 _TIMEOUT_S = 600.0
 _REQUEST_BYTES = 250_000
+_ANSWER_BYTES = 128 * 2**20
+"""Of an answer of a server, unpacked: a page of 500 memories of the longest texts, with their vectors."""
 FOLDER = "folder"
 """In known_peer the name of the last file that was written into a folder; with a feed, of the last that was read."""
 SMALL_BYTES = 2**20
@@ -198,21 +200,22 @@ class HttpPeer:
 
     async def _ask(self, method: str, query: dict[str, Any] | None = None, body: Any = None) -> Any:
         try:
-            answer = await self._client.request(
+            async with self._client.stream(
                 method,
                 f"{self._address}/changes",
                 params={k: v for k, v in (query or {}).items() if v is not None},
                 content=None if body is None else json.dumps(body, default=str),
-            )
+            ) as answer:
+                text = await self._read(answer)
         except httpx2.HTTPError as error:
             raise DatabaseUnavailable(f"{self._address} does not answer: {type(error).__name__}.") from None
         if answer.status_code == 200 and answer.headers.get("content-type", "").startswith(
             "application/json"
         ):
             with self._understood():
-                return answer.json()
+                return json.loads(text)
         try:
-            found = answer.json()
+            found = json.loads(text)
             said = found.get("error", found)
             said = str(said.get("message", said) if isinstance(said, dict) else said)
         except (ValueError, AttributeError, RecursionError):
@@ -233,6 +236,18 @@ class HttpPeer:
             case 429 | 503:
                 raise DatabaseUnavailable(f"{self._address}: {said}")
         raise InvalidArgument(f"{self._address}: {said}")
+
+    async def _read(self, answer: httpx2.Response) -> bytes:
+        """Read an answer as it is unpacked, and no more than a page has: 0.3 MB of gzip may be a gigabyte."""
+        text = bytearray()
+        async for part in answer.aiter_bytes():
+            text += part
+            if len(text) > _ANSWER_BYTES:
+                raise InvalidArgument(
+                    f"{self._address} answered with more than {_ANSWER_BYTES // 2**20} MiB, which no page of a "
+                    "store has: check the address."
+                )
+        return bytes(text)
 
     def _options(self) -> dict[str, str]:
         return {"vectors": "1"} if self.vectors else {}

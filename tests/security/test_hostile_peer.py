@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from pgmem import Memory
 from pgmem.errors import InvalidArgument
+from pgmem.feed import peers
+from pgmem.feed.connecting import exchange
 from pgmem.feed.peers import Folder, HttpPeer
+from pgmem.settings import Settings
 
 pytestmark = pytest.mark.anyio
 
@@ -107,8 +113,40 @@ async def test_a_page_that_leads_to_itself_is_not_read_for_ever(monkeypatch: pyt
 def answering(monkeypatch: pytest.MonkeyPatch, answer: str) -> HttpPeer:
     """A server that answers every request with this text."""
 
-    async def request(*_: object, **__: object) -> httpx2.Response:
-        return httpx2.Response(200, text=answer, headers={"content-type": "application/json"})
+    return sending(monkeypatch, answer.encode(), {})
 
-    monkeypatch.setattr(httpx2.AsyncClient, "request", request)
-    return HttpPeer("http://peer.example", "token")
+
+def sending(monkeypatch: pytest.MonkeyPatch, body: bytes, headers: dict[str, str]) -> HttpPeer:
+    """A server that sends every client these bytes."""
+
+    def answer(_: httpx2.Request) -> httpx2.Response:
+        sent = {"content-type": "application/json", **headers}
+        return httpx2.Response(200, headers=sent, stream=httpx2.ByteStream(body))
+
+    client = httpx2.AsyncClient(transport=httpx2.MockTransport(answer))
+    with monkeypatch.context() as patched:
+        patched.setattr(httpx2, "AsyncClient", lambda **_: client)
+        return HttpPeer("http://peer.example", "token")
+
+
+async def test_a_small_answer_that_unfolds_is_read_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """0.3 MB of gzip unfolded to 919 MB in the client."""
+    monkeypatch.setattr(peers, "_ANSWER_BYTES", 2**20)
+    page = b'{"changes": [], "cursor": "' + b" " * 2**25 + b'", "more": false, "held": false}'
+    peer = sending(monkeypatch, gzip.compress(page), {"content-encoding": "gzip"})
+    tracemalloc.start()
+    try:
+        with pytest.raises(InvalidArgument, match="answered with more than 1 MiB"):
+            await peer.changes("a")
+        assert tracemalloc.get_traced_memory()[1] < 2**24
+    finally:
+        tracemalloc.stop()
+    await peer.aclose()
+
+
+async def test_an_empty_name_of_the_other_store_is_refused(dsn: str, tmp_path: Path) -> None:
+    """It was the current folder, into which the whole store was written."""
+    async with Memory.connect(Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")) as memory:
+        for name in ("", "  "):
+            with pytest.raises(InvalidArgument, match="Name the other store"):
+                await exchange(memory, name)
