@@ -75,18 +75,17 @@ def review(
         _require_person(store, store.run(partial(_of_save, save_id=save_id)), outcome)
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
-    pending = store.answer(lambda m: m.list_reviews(project))
+    pending = store.run(lambda m: m.list_reviews(project))
     rules = store.run(lambda m: m.list_rules(project))
+    store.for_people([*pending, *rules])
     console = terminal()
     if not pending and not rules:
         console.print("No save is pending review. No rule of an agent waits.")
-    for item in pending:
-        detail = store.run(partial(_detail, save=item))
-        console.print(_panel(item, detail))
-        names = _CHANGES.get(detail.verb, _NAMES)
-        answer = chosen(
-            ", ".join([*(names.get(one, _NAMES[one]) for one in detail.outcomes), "[l]ater", "[q]uit"])
-        )
+    for held in pending:
+        detail = store.run(partial(_detail, save=held))
+        console.print(_panel(held, detail))
+        names = _names(detail)
+        answer = chosen(", ".join([*(names[one] for one in detail.outcomes), "[l]ater", "[q]uit"]))
         if answer == "q":
             return
         if (choice := CHOICES.get(answer)) in detail.outcomes and choice is not None:
@@ -196,6 +195,15 @@ async def _detail(memory: Memory, save: Review) -> ReviewDetail:
     return await memory.get_review(save.save_id)
 
 
+def _names(detail: ReviewDetail) -> dict[str, str]:
+    """The choices of a review, by outcome, each with its effect."""
+    if detail.verb == "forget" and detail.arguments.get("purge"):
+        return _NAMES | _CHANGES["forget"] | {"supersede": "[s] purge it, with its history"}
+    if detail.verb not in _CHANGES and detail.artifact_properties is not None:
+        return _NAMES | {"new": "[n] both hold", "drop": "[d] leave both"}
+    return _NAMES | _CHANGES.get(detail.verb, {})
+
+
 def _panel(item: Review, detail: ReviewDetail) -> Panel:
     if detail.restored_properties is not None:
         new = f"{detail.restored_title} (comes back)\n{asked(detail.restored_properties)}"
@@ -203,10 +211,12 @@ def _panel(item: Review, detail: ReviewDetail) -> Panel:
         new = f"{detail.artifact_title} (stored)\n{asked(detail.artifact_properties)}"
     else:
         new = asked(detail.arguments)
-    text = Text.assemble(
-        *(("new   ", "bold"), f"{detail.verb}\n{visible(new)}\n\n"),
-        *(("kept  ", "bold"), visible(f"{item.candidate_title}\n{asked(detail.candidate_properties or {})}")),
-    )
+    text = Text.assemble(("new   ", "bold"), f"{detail.verb}\n{visible(new)}")
+    if detail.candidate_id is not None:
+        kept = {
+            name: value for name, value in (detail.candidate_properties or {}).items() if name not in _KEPT
+        }
+        text.append("\n\nkept  ", "bold").append(visible(f"{item.candidate_title}\n{asked(kept)}"))
     alike = f": titles {item.score:.0%} alike" if item.score and detail.verb not in _CHANGES else ""
     title = Text(f"{visible(item.project or 'all projects')}{alike}")
     return Panel(text, title=title, subtitle=str(item.save_id))
