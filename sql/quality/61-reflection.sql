@@ -21,6 +21,14 @@ class Reflection
 created integer, pending bigint, insights proposed_insight[], next_step text
 $$);
 
+create or replace function pgmem.insight_key(p_title text) returns text
+language sql immutable
+begin atomic
+  select case when length(p_title) > 200 then left(p_title, 160) || ' ' || md5(p_title) else p_title end;
+end;
+comment on function pgmem.insight_key is 'The key of an insight: its title, or of a long one the beginning and a digest.';
+
+
 create or replace function pgmem.reflect() returns pgmem.reflection_answer
 language plpgsql security definer set search_path = pgmem, pg_temp set jit = off as $$
 declare
@@ -34,7 +42,7 @@ begin
   v_answer.insights := '[]';
   for v_found in
     select f.detector, f.title, f.summary, f.confidence, f.sources,
-           case when length(f.title) > 200 then left(f.title, 160) || ' ' || md5(f.title) else f.title end as key
+           pgmem.insight_key(f.title) as key
     from (
       select 'cross_project_solution' as detector, d.* from pgmem.detect_cross_project_solution() d
       union all select 'shared_technology', d.* from pgmem.detect_shared_technology() d
@@ -183,15 +191,22 @@ declare
   v_title  text := pgmem.clean_title(p_title, 'title');
   v_node   pgmem.node;
   v_status text := case p_action when 'approve' then 'approved' when 'dismiss' then 'dismissed' end;
+  v_scope  bigint := pgmem.scope_key(v_caller.tenant, null, 'Insight');
+  v_key    text := pgmem.insight_key(v_title);
 begin
   if pgmem.setting_text('approval') <> 'self' and not pgmem.decides(v_caller) then
     raise exception using errcode = 'PM004',
       message = 'A person judges insights in this store: pgmem ui.';
   end if;
-  perform pgmem.lock_scope(pgmem.scope_key(v_caller.tenant, null, 'Insight'));
+  perform pgmem.lock_scope(v_scope);
   select n.* into v_node from pgmem.visible_node n
-  where n.scope_key = pgmem.scope_key(v_caller.tenant, null, 'Insight') and n.tenant || '' = v_caller.tenant
-    and (n.title = v_title or n.id::text = lower(v_title));
+  where n.id = case when pgmem.is_uuid(v_title) then v_title::uuid end and n.scope_key = v_scope
+    and n.tenant || '' = v_caller.tenant;
+  if v_node.seq is null then
+    select n.* into v_node from pgmem.visible_node n
+    where n.scope_key = v_scope and n.tenant || '' = v_caller.tenant
+      and n.key = v_key and pgmem.folded(n.key) = pgmem.folded(v_key);
+  end if;
   if v_node.seq is null then
     raise exception using errcode = 'PM002',
       message = format('No insight %s found; surface_insights lists them.', quote_literal(left(p_title, 80)));
@@ -236,5 +251,4 @@ NotPermitted: the setting approval is not self, and the caller is an agent; or w
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
-  p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.',
-  p_reads_all => 'It looks the insight up by its title among all memories of the tenant.');
+  p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');

@@ -22,6 +22,8 @@ from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r'
 """
 """Rows that this transaction has read, in scans and by indexes, of the tables that grow with a store."""
 
+INSIGHT = "Sell tea in cups"
+
 COPY = """
 do $copy$
 declare
@@ -56,6 +58,12 @@ def large(server: str, template: str) -> Iterator[str]:
             )
             for verb, arguments in kinds:
                 assert call(verb, project_id="shop", **arguments)["status"] in ("saved", "active")
+            call("import_records", records=[
+                {"type": "node", "id": str(uuid4()), "label": "Insight", "key": INSIGHT, "title": INSIGHT,
+                 "status": "pending", "props": {"title": INSIGHT, "sources": []}, "org_id": "", "user_id": "", "version": 1,
+                 "source": "cli", "trust_level": 0.5, "initial_confidence": 0.5, "created_at": "2026-01-01T00:00:00Z",
+                 "updated_at": "2026-01-01T00:00:00Z", "recorded_at": "2026-01-01T00:00:00Z", "versions": []},
+            ])  # fmt: skip
             connection.execute(COPY.replace("$1", str(MEMORIES // 6)).encode())
             connection.execute("select pgmem.refresh_dedup(), pgmem.refresh_statistics(null)")
             connection.execute("vacuum analyze")
@@ -74,10 +82,16 @@ def arguments(connection: psycopg.Connection[DictRow], verb: str, names: list[st
         "select id, title from pgmem.node where label = 'Decision' order by seq desc limit 2"
     ).fetchall()
     assert row is not None
+    many = [
+        each["id"]
+        for each in connection.execute(
+            "select id from pgmem.node where scope is not null limit 200"
+        ).fetchall()
+    ]
     project = {"org_id": "acme", "days": 30000}
     by_name: dict[str, Any] = {
-        **project, "label": "Concept", "key": row["key"], "id": row["id"], "ids": [row["id"]], "with_id": other[0]["id"],
-        "version": row["version"], "project_id": "shop", "objective": "Close the shop", "title": "Sell tea in cups",
+        **project, "label": "Concept", "key": row["key"], "id": row["id"], "ids": many, "with_id": other[0]["id"],
+        "version": row["version"], "project_id": "shop", "objective": "Close the shop", "title": INSIGHT,
         "rationale": "People ask.", "trigger": "A cup breaks", "repeatable_steps": ["Sweep"], "content": "A cup of tea.",
         "entity_name": "Kettle", "fact": "It is hot.", "properties": {"name": "Kettle", "notes": "Hot."},
         "session": {"objective": "Open"}, "query": "tea in the morning", "prompt": "How is tea sold?",
