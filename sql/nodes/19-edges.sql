@@ -45,6 +45,12 @@ begin
       coalesce(array_to_string(v_relation.from_labels, ' or '), 'any label'),
       coalesce(array_to_string(v_relation.to_labels, ' or '), 'any label'), p_from.label, p_to.label);
   end if;
+  -- Neither an export nor an exchange has what the store makes itself, so an edge to it would stay behind.
+  if pgmem.is_of_store(p_from.label) or pgmem.is_of_store(p_to.label) then
+    raise exception using errcode = 'PM011', message = format(
+      'A %s is of the store itself; join memories, projects or focus areas.',
+      case when pgmem.is_of_store(p_from.label) then p_from.label else p_to.label end);
+  end if;
   if p_from.seq = p_to.seq then
     raise exception using errcode = 'PM011',
       message = 'A memory cannot be joined with itself; send two different ones.';

@@ -290,3 +290,28 @@ def test_a_walk_does_not_pass_through_another_tenants_memory(
     assert [title for title, _, _ in around(each, shared[0], hops=2)] == ["two", "three"]
     act_as("acme", "alice")
     assert around(each, shared[0], hops=2) == []
+
+
+def test_a_memory_is_not_joined_with_what_the_store_makes_itself(
+    call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    """Such an edge was in no export and no exchange."""
+    call("save_session", objective="open", project_id="shop")
+    made = call("remember", label="Concept", properties={"name": "tea"}, project_id="shop")
+    row = connection.execute("select id from pgmem.node where label = 'GlobalScope'").fetchone()
+    assert row is not None
+    ends = ("Concept", str(made["id"]), "GlobalScope", str(row["id"]))
+    for one, two in (ends[:2], ends[2:]), (ends[2:], ends[:2]):
+        with (
+            connection.transaction(),
+            pytest.raises(psycopg.Error, match="GlobalScope is of the store itself") as caught,
+        ):
+            call(
+                "relate",
+                from_label=one[0],
+                from_key=one[1],
+                rel_type="RELATED_TO",
+                to_label=two[0],
+                to_key=two[1],
+            )
+        assert caught.value.sqlstate == "PM011"
