@@ -83,9 +83,9 @@ def by(item: Mapping[str, Any]) -> str:
     return f" by {item['by']}" if item.get("by") else ""
 
 
-def standing_line(item: Mapping[str, Any]) -> str:
+def standing_line(item: Mapping[str, Any], most: int = 400) -> str:
     """Return a standing instruction, which only a person gives, as a line that says that it is one."""
-    return f"- [Instruction, {str(item['created_at'])[:10]}] {_line(whole(item), 400)}"
+    return f"- [Instruction, {str(item['created_at'])[:10]}] {_line(whole(item), most)}"
 
 
 def whole(item: Mapping[str, Any]) -> str:
