@@ -232,7 +232,7 @@ async def test_a_name_is_a_text_too(agent: Memory) -> None:
         ({"names": ["x" * 501]}, "501 characters"),
         ({"names": ["till"], "remotes": ["forge.example/\x1b[2J"]}, "control character"),
         ({"names": ["till"], "roots": ["x" * 501]}, "501 characters"),
-        ({"names": ["till"], "places": [f"{n}" for n in range(1500)]}, "1500 items"),
+        ({"names": ["till"], "places": [f"{n}" for n in range(2500)]}, "2500 items"),
     ],
 )
 async def test_what_a_repository_is_known_by_is_bounded(
