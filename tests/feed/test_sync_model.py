@@ -21,7 +21,7 @@ from pgmem.calls.caller import Caller
 from pgmem.calls.methods import Verbs
 from pgmem.database.database import Database
 from pgmem.errors import DatabaseUnavailable
-from pgmem.feed.exchange import Exchange
+from pgmem.feed.exchange import Exchange, Exchanged
 from pgmem.feed.peers import StorePeer
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings
@@ -43,7 +43,7 @@ BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 class Store:
-    """A store with a clock that may be wrong, and a connection on which a person calls verbs."""
+    """A store with a clock that may be wrong, and a connection on which a person calls verbs, or who `source` says."""
 
     def __init__(self, dsn: str) -> None:
         self.dsn = dsn
@@ -53,13 +53,18 @@ class Store:
         self.connection.execute("update pgmem.setting set value = 'true' where name = 'test_clock'")
         self._call = caller(self.connection)
         self.late = timedelta()
+        self.source = "cli"
 
-    def call(self, user: str, at: datetime, verb: str, **arguments: object) -> DictRow:
+    def call(self, user: str, at: datetime, asked: str, /, **arguments: object) -> DictRow:
         """Call a verb at a moment of the store's clock; a refusal is none of the model's business."""
-        for name, value in (("user_id", user), ("now", (at + self.late).isoformat()), ("source", "cli")):
+        for name, value in (
+            ("user_id", user),
+            ("now", (at + self.late).isoformat()),
+            ("source", self.source),
+        ):
             self.connection.execute("select set_config(%s, %s, false)", (f"pgmem.{name}", value))
         try:
-            return self._call(verb, **arguments)
+            return self._call(asked, **arguments)
         except psycopg.Error as error:
             assert error.sqlstate is not None
             assert error.sqlstate.startswith("PM"), error
@@ -117,6 +122,30 @@ steps = st.one_of(
 )
 
 
+async def exchanged(user: str, first: Store, second: Store, calls: int | None = None) -> Exchanged | None:
+    """Bring two stores in step; None where the line was cut after so many calls."""
+    databases = []
+    try:
+        for store in (first, second):
+            database = Database(
+                # A busy machine must not look like a cut line.
+                Settings(dsn=store.dsn, embedding_provider="none", pool_size=2, connect_timeout_s=60,
+                         retrieval_timeout_s=300, write_timeout_s=300),
+                MemoryScope(user_id=user), "sync",
+            )  # fmt: skip
+            databases.append(database)
+            await database.open()
+        here, there = (Verbs(Caller(database)) for database in databases)
+        peer = StorePeer(there) if calls is None else Cut(there, calls)
+        return await Exchange(StorePeer(here)).with_store(peer, "the other")
+    except DatabaseUnavailable:
+        assert calls is not None
+        return None
+    finally:
+        for database in databases:
+            await database.close()
+
+
 def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], two: bool) -> None:
     user = f"user{next(USERS)}"
     used = stores[: 2 if two else 3]
@@ -126,27 +155,6 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
     for store, seconds in zip(stores, late, strict=True):
         store.late = timedelta(seconds=seconds)
         store.call(user, next(moment), "save_session", objective="open", project_id="shop")
-
-    async def exchanged(first: Store, second: Store, calls: int | None) -> None:
-        databases = []
-        try:
-            for store in (first, second):
-                database = Database(
-                    # A busy machine must not look like a cut line.
-                    Settings(dsn=store.dsn, embedding_provider="none", pool_size=2, connect_timeout_s=60,
-                             retrieval_timeout_s=300, write_timeout_s=300),
-                    MemoryScope(user_id=user), "sync",
-                )  # fmt: skip
-                databases.append(database)
-                await database.open()
-            here, there = (Verbs(Caller(database)) for database in databases)
-            peer = StorePeer(there) if calls is None else Cut(there, calls)
-            await Exchange(StorePeer(here)).with_store(peer, "the other")
-        except DatabaseUnavailable:
-            assert calls is not None
-        finally:
-            for database in databases:
-                await database.close()
 
     for step in history:
         what, store = step[0], used[step[1] % len(used)]
@@ -190,10 +198,10 @@ def play(stores: list[Store], history: list[tuple[Any, ...]], late: list[int], t
             case "sync":
                 other = used[step[2] % len(used)]
                 if other is not store:
-                    asyncio.run(exchanged(store, other, step[3]))
+                    asyncio.run(exchanged(user, store, other, step[3]))
     for _ in range(3):
         for first, second in combinations(used, 2):
-            asyncio.run(exchanged(first, second, None))
+            asyncio.run(exchanged(user, first, second))
     held = [content(store.dsn, user) for store in used]
     for other in held[1:]:
         for part in held[0]:
