@@ -145,6 +145,18 @@ def own(note: Note, key: str) -> Any:
     return note.front.get(key)
 
 
+def require_times(note: Note) -> None:
+    """Require that a note says when it holds in times that can be read; else it would hold without an end.
+
+    Raises:
+        ValueError: it does not.
+    """
+    for end in ("valid_from", "valid_to"):
+        value = own(note, end)
+        if value not in (None, "") and moment(value) is None:
+            raise ValueError(f"its {end} {str(value)[:40]!r} is not a date: write one as 2026-04-08")
+
+
 def note_id(note: Note) -> str | None:
     """Return the id of the memory of a note, if it has one."""
     try:

@@ -18,6 +18,7 @@ from pgmem import plain_files
 from pgmem.documents import UNPACKED_BYTES
 from pgmem.errors import InvalidArgument
 from pgmem.importers.notes import Note
+from pgmem.vault.fields import require_times
 
 STATE = ".pgmem"
 TRASH = ".trash"
@@ -156,7 +157,9 @@ class Folder:
                 try:
                     os.fsencode(place).decode()
                     contents = plain_files.read(self.root / place, _NOTE_BYTES)
-                    found[place] = Found(place, contents, Note.of(contents))
+                    note = Note.of(contents)
+                    require_times(note)
+                    found[place] = Found(place, contents, note)
                 except UnicodeDecodeError:
                     found[place] = Found(place, problem="It is not UTF-8")
                 except ValueError as error:

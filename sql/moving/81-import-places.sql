@@ -1,8 +1,10 @@
 -- Import: what may arrive, whose it becomes, and where it belongs
 --
 -- Whatever comes from outside goes through one gate, by whichever way it comes: as_arrived and require_arrival for the
--- records of another store (86-apply-changes), require_times and require_no_steering for the memories of another system
--- (83-import-memories). Of everybody, a record has times of years that all clients read, none of which is still to come.
+-- records of another store (86-apply-changes), require_form for those of a file (82-import), require_times and
+-- require_no_steering for the memories of another system (83-import-memories). Of everybody, a record is of a form that a
+-- store makes, within the limits of this one, and has times of years that all clients read. None of these is still to come,
+-- but in a file, which may hold the only copy.
 -- Of a caller who does not vouch, it is what a save would have made of it: it goes through the constructor of its kind, a
 -- card is a draft, an insight is pending, a review asks for a verb with its arguments and names no result, but
 -- for one between two decisions that are stored here, and what would be shared or steers agents is refused. One record that
@@ -265,6 +267,70 @@ $$;
 comment on function pgmem.require_numbers is 'An error where the states of a record have numbers that no store gives.';
 
 
+create or replace function pgmem.status_fits(p_label text, p_status text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select case p_label
+    when 'Card' then p_status in ('draft', 'active', 'stale', 'historical', 'rejected', 'superseded', 'archived')
+    else p_status in ('active', 'superseded', 'archived', 'expired', 'merged', 'stub')
+      or p_label = 'Insight' and p_status in ('pending', 'approved', 'dismissed')
+      or p_label = 'Turn' and p_status = 'captured' end;
+end;
+comment on function pgmem.status_fits is 'Whether a memory of a label can have a status: cards are drafted, insights approved, turns captured.';
+
+
+-- A name that an earlier release took stays: only what none of them made is refused, and what exceeds a limit of this store,
+-- which whoever keeps it may raise. It reads the few fields of a kind by their index.
+create or replace function pgmem.require_form(p_record jsonb) returns void
+language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
+declare
+  v_label pgmem.label := pgmem.require_label(p_record ->> 'label');
+  v_state jsonb;
+  v_props jsonb;
+  v_lacks text;
+begin
+  perform pgmem.require_numbers(p_record);
+  for v_state in
+    select p_record - 'versions' union all
+    select v.value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v
+  loop
+    v_props := v_state -> 'props';
+    if jsonb_typeof(v_props) is distinct from 'object' then
+      raise exception using errcode = 'PM001', message = 'Its props must be an object: send it as its store has it.';
+    elsif btrim(v_state ->> 'title', e' \t\n') = '' or btrim(v_state ->> 'key', e' \t\n') = '' then
+      raise exception using errcode = 'PM001', message = 'Its name must not be empty: send it as its store has it.';
+    elsif greatest(length(v_state ->> 'title'), length(v_state ->> 'key')) > 500 then
+      raise exception using errcode = 'PM001', message = format('Its name has %s characters; a store keeps at most 500.',
+        greatest(length(v_state ->> 'title'), length(v_state ->> 'key')));
+    elsif not pgmem.status_fits(v_label.name, v_state ->> 'status') then
+      raise exception using errcode = 'PM001', message = format('A %s is not %s: send it as its store has it.',
+        v_label.name, left(v_state ->> 'status', 40));
+    end if;
+    perform pgmem.require_length(jsonb_build_array(v_state -> 'title', v_props)),
+      pgmem.require_period((v_state ->> 'valid_from')::timestamptz, (v_state ->> 'valid_to')::timestamptz);
+    -- What programs keep has its own form.
+    continue when v_label.name in ('Item', 'File', 'Message', 'Turn');
+    if jsonb_path_exists(v_props, 'lax $.**{21 to last}') then
+      raise exception using errcode = 'PM001', message = 'properties are nested more than 20 deep; send flat ones.';
+    elsif length(v_props::text) > pgmem.setting_int('max_text_chars') then
+      perform pgmem.clean_text(t.value #>> '{}', p.key)
+      from jsonb_each(v_props) p cross join jsonb_path_query(p.value, 'strict $.** ? (@.type() == "string")') t(value);
+    end if;
+    select f.name into v_lacks from pgmem.field f
+    where f.label = v_label.name and f.required and f.kept = 'property' and v_state ->> 'status' <> 'stub'
+      and case jsonb_typeof(v_props -> f.name) when 'string' then btrim(v_props ->> f.name, e' \t\n') = ''
+            when 'array' then v_props -> f.name = '[]' else true end
+    limit 1;
+    if v_lacks is not null then
+      raise exception using errcode = 'PM001', message = format('A %s needs its %s: send it as its store has it.', v_label.name, v_lacks);
+    end if;
+  end loop;
+end;
+$$;
+comment on function pgmem.require_form is
+  'An error where a memory, or one of its states, is none that a store makes, whoever brings it.';
+
+
 -- The constructor of a kind cleans what a state has; it adds nothing that the state lacks, so that one that a store has
 -- made arrives as it is.
 create or replace function pgmem.as_saved(p_state jsonb, p_label pgmem.label, p_caller pgmem.caller) returns jsonb
@@ -274,11 +340,6 @@ declare
   v_status text := p_state ->> 'status';
   v_node   pgmem.node;
 begin
-  if jsonb_typeof(v_props) is distinct from 'object' then
-    raise exception using errcode = 'PM001', message = 'Its props must be an object: send it as its store has it.';
-  end if;
-  perform pgmem.require_length(jsonb_build_array(p_state -> 'title', v_props)),
-    pgmem.require_period((p_state ->> 'valid_from')::timestamptz, (p_state ->> 'valid_to')::timestamptz);
   case
   when p_label.name = 'Card' then
     v_status := 'draft';
@@ -290,7 +351,6 @@ begin
     v_node.props := pgmem.clean_properties(v_props);
   when p_label.name in ('Item', 'File', 'Message', 'Turn') then
     -- What programs keep is not cleaned.
-    perform pgmem.one_of('status', v_status, '{active,superseded,archived,expired,captured}');
     if p_label.name = 'Turn' then
       perform pgmem.one_of('role', coalesce(v_props ->> 'role', 'nothing'), '{user,assistant,system,tool}'),
         pgmem.clean_text(v_props ->> 'content', 'content', true);
@@ -305,18 +365,14 @@ begin
       select coalesce(jsonb_object_agg(f.name, p_state -> case f.kept when 'confidence' then 'initial_confidence' else f.kept end), '{}')
       from pgmem.field f where f.label = p_label.name and f.kept in ('title', 'key', 'confidence', 'valid_from', 'valid_to')),
       null::pgmem.scope_state, p_caller;
-    v_node.props := pgmem.clean_properties(v_props) || (
+    -- Its fields are cleaned by its constructor, which takes a document for some.
+    v_node.props := pgmem.clean_properties(v_props - array(select f.name from pgmem.field f where f.label = p_label.name)) || (
       select coalesce(jsonb_object_agg(p.key, p.value), '{}') from jsonb_each(v_node.props) p where v_props ? p.key);
   else
     v_node := pgmem.named_node(p_label, v_props - 'status' || jsonb_build_object(p_label.key_field, p_state -> 'key'), null, null, p_caller);
     v_node.props := v_node.props || case when v_props ? 'status'
       then jsonb_build_object('status', pgmem.clean_properties(v_props -> 'status')) else '{}' end;
   end case;
-  perform pgmem.one_of('status', v_status, '{active,superseded,archived,expired,merged,stub,draft,pending,dismissed,historical,captured}');
-  if v_status = any (case p_label.name when 'Card' then '{}'::text[] when 'Insight' then '{draft,captured,historical}'
-      else '{draft,pending,dismissed,captured,historical}' end) then
-    raise exception using errcode = 'PM001', message = format('A %s is not %s: send it as its store has it.', p_label.name, v_status);
-  end if;
   return p_state || jsonb_build_object('props', v_node.props, 'status', v_status,
       'title', case when pgmem.clean_title(p_state ->> 'title', 'title') = p_state ->> 'title' then p_state ->> 'title'
         else coalesce(v_node.key, v_node.title, pgmem.clean_title(p_state ->> 'title', 'title')) end)
@@ -422,8 +478,8 @@ declare
   v_known jsonb;
 begin
   perform pgmem.require_times(p_record, pgmem.clock() + interval '2 minutes');
-  if p_record ->> 'type' = 'node' then
-    perform pgmem.require_numbers(p_record);
+  if p_record ->> 'type' = 'node' and not pgmem.is_of_store(p_record ->> 'label') then
+    perform pgmem.require_form(p_record);
   end if;
   if pgmem.vouches(p_caller) then
     return p_record;

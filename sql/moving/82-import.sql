@@ -327,7 +327,7 @@ begin
       v_owner := pgmem.import_owner(v_line.record, v_caller, p_all_tenants);
       case v_line.record ->> 'type'
       when 'node' then
-        perform pgmem.require_times(v_line.record, null);
+        perform pgmem.require_form(v_line.record), pgmem.require_times(v_line.record, null);
         v_done := pgmem.import_node(v_nodes[v_line.number], v_line.record, v_owner, p_vectors);
       when 'edge' then
         v_done := pgmem.import_edge(v_line.record, v_caller, p_all_tenants);

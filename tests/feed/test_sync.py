@@ -600,7 +600,7 @@ def test_a_record_of_the_future_or_of_another_release_is_refused_and_the_others_
         "title": "Late",
         "recorded_at": "2999-01-01T00:00:00Z",
     }
-    good = {**record, "id": str(uuid4()), "key": "Good", "title": "Good", "props": {"name": "Good"}}
+    good = {**record, "id": str(uuid4()), "key": "Good", "title": "Good"}
     arrived = connection.execute(
         "select outcome, reason from pgmem.apply_changes(%s)",
         (json.dumps([{"type": "planet", "id": str(uuid4())}, late, good]),),

@@ -59,7 +59,7 @@ def said(row: DictRow) -> str:
 
 
 def kept(store: Store, user: str, before: Held, least: float, step: object) -> None:
-    """Assert that no memory of more trust than `least` is gone, or says now what less trust said."""
+    """Assert that no memory of more trust than `least` is deleted, or says now what less trust said."""
     after = held(store, user)
     purged = {row["id"]: row["trust_level"] for row in store.connection.execute(PURGED.encode(), (user,))}
     for known, row in before.items():
