@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pgmem.declaration import Argument, Field, Kind, Verb
 
-__all__ = ["KINDS", "VERBS", "WAYS_TO_REASON"]
+__all__ = ["KINDS", "PARTS", "VERBS", "WAYS_TO_REASON"]
 
 VERBS = {
     verb.name: verb
@@ -2565,3 +2565,6 @@ KINDS = (
     ),
 )
 """The kinds of memory that have a save verb."""
+
+PARTS = ("run", "files", "intent")
+"""The parts of an export that are rows of declared tables, in their order."""

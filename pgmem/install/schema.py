@@ -39,9 +39,9 @@ EXTENSIONS = ("vector", "age")
 
 _SQL = history.folder("sql")
 
-# Views and what locks a table are replaced only where their text changed: a policy waits for every open reader.
+# Views and what locks a table are replaced only where their text changed.
 _VIEWS = ("09-visible", "90-views")
-_LOCKING = ("95-triggers", "96-policies")
+_LOCKING = ("95-triggers",)
 
 
 def run(connection: Connection, script: str) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from pgmem._verbs import PARTS
 from pgmem.calls.methods import Verbs
 from pgmem.documents import json_line, one_line, parse, unfit
 from pgmem.errors import InvalidArgument
@@ -15,7 +16,7 @@ from pgmem.models import Exported, Imported
 FORMAT = 1
 """Version of the lines: an import refuses a newer one and reads every older one."""
 
-_PARTS = ("vocabulary", "project", "focus", "node", "edge", "run", "files", "intent", "save")
+_PARTS = ("vocabulary", "project", "focus", "node", "edge", *PARTS, "save")
 _PAGE = 250  # records a call
 _PAGE_BYTES = 4 * 1024 * 1024  # of an import's batch, unless one line alone is longer
 _TIMEOUT_S = 600.0  # a page takes milliseconds, but a server may be busy

@@ -152,6 +152,14 @@ def ways(connection: psycopg.Connection[Any]) -> dict[str, tuple[list[str], list
     return {mode: (keywords, steps) for mode, keywords, steps in rows}
 
 
+def parts(connection: psycopg.Connection[Any]) -> tuple[str, ...]:
+    """Return the parts of an export that are rows of a declared table."""
+    rows = connection.execute(
+        "select part from pgmem.table_rule where part is not null order by place"
+    ).fetchall()
+    return tuple(part for (part,) in rows)
+
+
 def kinds(connection: psycopg.Connection[Any]) -> list[Kind]:
     """Return the kinds of memory that have a save verb, in the order of the chapters, with their fields."""
     query = """

@@ -82,21 +82,24 @@ def table(
     domains: dict[str, str],
     ways: dict[str, tuple[list[str], list[str]]],
     kinds: list[Kind],
+    parts: tuple[str, ...],
 ) -> str:
     """Return the module of the verb table."""
     rows = []
     for verb in verbs:
-        parts = [repr(verb.name), repr(verb.effect), repr(verb.rights)]
+        said = [repr(verb.name), repr(verb.effect), repr(verb.rights)]
         if verb.patience:
-            parts.append(f"patience={verb.patience!r}")
+            said.append(f"patience={verb.patience!r}")
         if verb.toolset:
-            parts += [f"toolsets={tuple(verb.toolset.split(','))!r}", f"description={verb.description!r}"]
+            said += [f"toolsets={tuple(verb.toolset.split(','))!r}", f"description={verb.description!r}"]
         if verb.answer and verb.sent:
             each = ", ".join(f"{a.name!r}: {declared(verb, a, domains)}" for a in verb.sent)
-            parts.append(f"arguments={{{each}}}")
-        rows.append(f"        Verb({', '.join(parts)}),\n")
+            said.append(f"arguments={{{each}}}")
+        rows.append(f"        Verb({', '.join(said)}),\n")
     return formatted(
-        TABLE.format(written=WRITTEN, rows="".join(rows), ways=repr(ways), kinds=repr(tuple(kinds)))
+        TABLE.format(
+            written=WRITTEN, rows="".join(rows), ways=repr(ways), kinds=repr(tuple(kinds)), parts=parts
+        )
     )
 
 
@@ -133,7 +136,7 @@ from __future__ import annotations
 
 from pgmem.declaration import Argument, Field, Kind, Verb
 
-__all__ = ["KINDS", "VERBS", "WAYS_TO_REASON"]
+__all__ = ["KINDS", "PARTS", "VERBS", "WAYS_TO_REASON"]
 
 VERBS = {{
     verb.name: verb
@@ -146,6 +149,9 @@ WAYS_TO_REASON = {ways}
 
 KINDS = {kinds}
 """The kinds of memory that have a save verb."""
+
+PARTS = {parts!r}
+"""The parts of an export that are rows of declared tables, in their order."""
 '''
 
 

@@ -15,6 +15,9 @@
 -- Locks: the scope of the label, before the reads that it guards; then the rows.
 
 
+select pgmem.declare_table('item_vector', 'node', '{node_seq}', p_shown_to => 'node', p_moves => 'always');
+
+
 create or replace function pgmem.item_place(p_label text, p_project_id text, p_caller pgmem.caller) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare

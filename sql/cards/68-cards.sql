@@ -16,6 +16,20 @@
 -- Locks: the row of card_state, taken by the triggers after the scope lock that the callers hold.
 
 
+select pgmem.declare_table('card_revision', 'node', '{node_seq}', p_shown_to => 'node', p_moves => 'always');
+select pgmem.declare_table('card_subject', 'tenant', '{node_seq}', p_shown_to => 'node', p_moves => 'always', p_adopted => 'all');
+select pgmem.declare_table('card_evidence', 'node', '{node_seq}', p_shown_to => 'node', p_moves => 'always');
+-- The trigger of the cards that are adopted has begun a state of the new tenant.
+select pgmem.declare_table('card_state', 'owner', p_moves => 'always', p_adopted => 'missing');
+select pgmem.declare_table('card_run', 'owner', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'all',
+  p_part => 'run', p_ordered_by => '{created_at,id}');
+select pgmem.declare_table('card_file', 'owner', p_moves => 'always', p_adopted => 'missing',
+  p_part => 'files', p_exported_by => 'file_records', p_imported_by => 'import_files');
+select pgmem.declare_table('card_intent', 'owner', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'all',
+  p_part => 'intent', p_ordered_by => '{declared_at,id}');
+select pgmem.declare_table('card_commit', 'owner', p_moves => 'always', p_adopted => 'missing');
+
+
 create or replace function pgmem.card_keys(p_caller pgmem.caller, p_project_seq bigint) returns bigint[]
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(pgmem.scope_key(tenant, p_project_seq::text, 'Card')), '{}')

@@ -323,3 +323,29 @@ $$;
 select pgmem.declare_verb('which_files', p_rights => 'reader', p_effect => 'read', p_answer => 'FoundFiles',
   p_patience => 'answer', p_toolset => 'cards', p_hidden => '{limit,clear}',
   p_description => 'Files that an issue or task is about.');
+
+
+create or replace function pgmem.file_records(p_tenants text[], out number bigint, out line jsonb) returns setof record
+language sql stable set search_path = pgmem, pg_temp as $$
+  select row_number() over (order by f.tenant, p.id), jsonb_build_object(
+      'type', 'files', 'project_id', p.id, 'org_id', f.org_id, 'user_id', f.user_id,
+      'files', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+        'path', f.path, 'digest', f.digest, 'module', f.module, 'last_commit', f.last_commit)) order by f.path))
+  from pgmem.card_file f join pgmem.node p on p.seq = f.project_seq
+  where f.tenant = any (p_tenants) and p.tenant = any (p_tenants)
+  group by f.tenant, f.org_id, f.user_id, p.id;
+$$;
+comment on function pgmem.file_records is 'The files of each project as one record of an export.';
+
+
+create or replace function pgmem.import_files(p_record jsonb, p_owner pgmem.caller, p_project_seq bigint) returns boolean
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  insert into pgmem.card_file (org_id, user_id, project_seq, path, digest, module, last_commit)
+  select p_owner.org_id, p_owner.user_id, p_project_seq, f.path, f.digest, f.module, f.last_commit
+  from jsonb_to_recordset(p_record -> 'files') as f(path text, digest text, module text, last_commit text)
+  on conflict (tenant, project_seq, path) do nothing;
+  return found;
+end;
+$$;
+comment on function pgmem.import_files is 'Store the files of a project as a record of an export has them; whether one is new.';

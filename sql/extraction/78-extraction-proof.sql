@@ -15,6 +15,10 @@
 -- Locks: none.
 
 
+select pgmem.declare_table('extraction', 'owner', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'all');
+select pgmem.declare_table('extraction_day', 'owner', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'missing');
+
+
 create or replace function pgmem.unsupported(
   p_claim text,
   p_name text,

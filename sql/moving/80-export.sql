@@ -141,6 +141,30 @@ select pgmem.declare_verb('export_header', p_rights => 'reader', p_effect => 'lo
   p_reads_all => 'It counts all memories.');
 
 
+create or replace function pgmem.row_records(p_part text, p_tenants text[], out number bigint, out line jsonb)
+returns setof record
+language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
+declare
+  v_rule pgmem.table_rule;
+begin
+  select t.* into v_rule from pgmem.table_rule t where t.part = p_part;
+  if v_rule.exported_by is not null then
+    return query execute format('select r.number, r.line from pgmem.%I($1) r', v_rule.exported_by) using p_tenants;
+    return;
+  end if;
+  return query execute format($q$
+    select row_number() over (order by %s),
+           (select jsonb_object_agg(f.key, f.value) from jsonb_each(to_jsonb(r) - '{tenant,project_seq}'::text[]) f
+            where f.value <> 'null') || jsonb_build_object('type', $2, 'project_id', p.id)
+    from pgmem.%I r join pgmem.node p on p.seq = r.project_seq
+    where r.tenant = any ($1) and p.tenant = any ($1)$q$,
+    (select string_agg(format('r.%I', c), ', ') from unnest(v_rule.ordered_by) c), v_rule.name) using p_tenants, p_part;
+end;
+$$;
+comment on function pgmem.row_records is
+  'The records of a part of an export that is rows of a declared table, each with its number in their order.';
+
+
 select pgmem.declare_answer('exported_record', $$
 A record of an export, and the place after which the next page begins.
 
@@ -194,36 +218,6 @@ begin
     where e.seq > v_seq and s.tenant = any (v_tenants) and d.tenant = any (v_tenants)
       and 'GovernanceToken' not in (s.label, d.label)
     order by e.seq limit p_limit;
-  when 'run' then
-    return query
-    select array[v.number::text], v.line::text from (
-      select row_number() over (order by r.created_at, r.id) as number,
-             jsonb_strip_nulls(to_jsonb(r) - '{tenant,project_seq}'::text[])
-               || jsonb_build_object('type', 'run', 'project_id', p.id, 'counts', r.counts) as line
-      from pgmem.card_run r join pgmem.node p on p.seq = r.project_seq
-      where r.tenant = any (v_tenants) and p.tenant = any (v_tenants)) v
-    where v.number > v_seq order by v.number limit p_limit;
-  when 'files' then
-    return query
-    select array[v.number::text], v.line::text from (
-      select row_number() over (order by f.tenant, p.id) as number, jsonb_build_object(
-          'type', 'files', 'project_id', p.id, 'org_id', f.org_id, 'user_id', f.user_id,
-          'files', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
-            'path', f.path, 'digest', f.digest, 'module', f.module, 'last_commit', f.last_commit)) order by f.path)
-        ) as line
-      from pgmem.card_file f join pgmem.node p on p.seq = f.project_seq
-      where f.tenant = any (v_tenants) and p.tenant = any (v_tenants)
-      group by f.tenant, f.org_id, f.user_id, p.id) v
-    where v.number > v_seq order by v.number limit p_limit;
-  when 'intent' then
-    return query
-    select array[v.number::text], v.line::text from (
-      select row_number() over (order by i.declared_at, i.id) as number,
-             jsonb_strip_nulls(to_jsonb(i) - '{tenant,project_seq}'::text[])
-               || jsonb_build_object('type', 'intent', 'project_id', p.id) as line
-      from pgmem.card_intent i join pgmem.node p on p.seq = i.project_seq
-      where i.tenant = any (v_tenants) and p.tenant = any (v_tenants)) v
-    where v.number > v_seq order by v.number limit p_limit;
   when 'purge' then
     return query
     select array[t.id::text], (jsonb_strip_nulls(to_jsonb(t) - 'tenant') || '{"type": "purge"}')::text
@@ -240,10 +234,15 @@ begin
     cross join lateral pgmem.held_texts(page.attempt, v_reader) a
     order by a.tenant, a.save_id;
   else
-    raise exception using errcode = 'PM001',
-      message = format('Unknown part %s of an export. '
-                       'Known: vocabulary, project, focus, node, edge, run, files, intent, save, purge.',
-                       quote_literal(p_part));
+    if not exists (select from pgmem.table_rule t where t.part = p_part) then
+      raise exception using errcode = 'PM001',
+        message = format('Unknown part %s of an export. Known: vocabulary, project, focus, node, edge, %ssave, purge.',
+                         quote_literal(p_part),
+                         (select string_agg(t.part || ', ', '' order by t.place) from pgmem.table_rule t));
+    end if;
+    return query
+    select array[r.number::text], r.line::text from pgmem.row_records(p_part, v_tenants) r
+    where r.number > v_seq order by r.number limit p_limit;
   end case;
 end;
 $$;

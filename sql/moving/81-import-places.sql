@@ -150,46 +150,50 @@ comment on function pgmem.import_word is
   'Register a label, a relation or a model of a file; taken, or present where it is known.';
 
 
-create or replace function pgmem.import_work(p_record jsonb, p_owner pgmem.caller) returns text
+create or replace function pgmem.import_row(p_record jsonb, p_owner pgmem.caller) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_project pgmem.node := pgmem.imported_node((p_record ->> 'project_id')::uuid, p_owner);
-  v_id      uuid := (p_record ->> 'id')::uuid;
+  v_rule    pgmem.table_rule;
+  v_project pgmem.node;
+  v_set     jsonb;
+  v_taken   boolean;
+  v_columns text;
+  v_rows    bigint;
 begin
+  select t.* into v_rule from pgmem.table_rule t where t.part = p_record ->> 'type';
+  if not found then
+    raise exception using errcode = 'PM001',
+      message = format('its type %s is not known to this release; upgrade pgmem',
+                       coalesce(quote_literal(left(p_record ->> 'type', 80)), 'is missing and so'));
+  end if;
+  v_project := pgmem.imported_node((p_record ->> 'project_id')::uuid, p_owner);
   if v_project.seq is null then
     raise exception using errcode = 'PM002', message = 'its project does not exist; import the line of the project first';
   end if;
-  if p_record ->> 'type' = 'files' then
-    insert into pgmem.card_file (org_id, user_id, project_seq, path, digest, module, last_commit)
-    select p_owner.org_id, p_owner.user_id, v_project.seq, f.path, f.digest, f.module, f.last_commit
-    from jsonb_to_recordset(p_record -> 'files') as f(path text, digest text, module text, last_commit text)
-    on conflict (tenant, project_seq, path) do nothing;
-  elsif p_record ->> 'type' = 'run' then
-    -- Another tenant's row has this id: the copy gets its own id, the same at every import.
-    if exists (select from pgmem.card_run r where r.id = v_id and r.tenant <> p_owner.tenant) then
-      v_id := md5(p_owner.tenant || v_id)::uuid;
-    end if;
-    insert into pgmem.card_run (id, org_id, user_id, project_seq, fingerprint, commit_id, complete, counts, created_at)
-    select v_id, p_owner.org_id, p_owner.user_id, v_project.seq, r.fingerprint, r.commit_id, r.complete, r.counts,
-           r.created_at
-    from jsonb_populate_record(null::pgmem.card_run, p_record) r
-    on conflict (id) do nothing;
-  else
-    if exists (select from pgmem.card_intent i where i.id = v_id and i.tenant <> p_owner.tenant) then
-      v_id := md5(p_owner.tenant || v_id)::uuid;
-    end if;
-    insert into pgmem.card_intent (id, org_id, user_id, project_seq, paths, description, agent_id, session_id,
-      declared_at, finished_at, changed_paths, receipt)
-    select v_id, p_owner.org_id, p_owner.user_id, v_project.seq, i.paths, i.description, i.agent_id, i.session_id,
-           i.declared_at, i.finished_at, i.changed_paths, i.receipt
-    from jsonb_populate_record(null::pgmem.card_intent, p_record) i
-    on conflict (id) do nothing;
+  if v_rule.imported_by is not null then
+    execute format('select pgmem.%I($1, $2, $3)', v_rule.imported_by) into v_taken using p_record, p_owner, v_project.seq;
+    return case when v_taken then 'taken' else 'present' end;
   end if;
-  return case when found then 'taken' else 'present' end;
+  v_set := jsonb_build_object('org_id', p_owner.org_id, 'user_id', p_owner.user_id, 'tenant', p_owner.tenant,
+                              'project_seq', v_project.seq);
+  -- Another tenant's row has this id: the copy gets its own id, the same at every import.
+  execute format('select exists (select from pgmem.%I r where r.id = $1 and r.tenant <> $2)', v_rule.name)
+    into v_taken using (p_record ->> 'id')::uuid, p_owner.tenant;
+  if v_taken then
+    v_set := v_set || jsonb_build_object('id', md5(p_owner.tenant || (p_record ->> 'id')::uuid)::uuid);
+  end if;
+  select string_agg(quote_ident(a.attname), ', ' order by a.attnum) into v_columns
+  from pg_attribute a
+  where a.attrelid = ('pgmem.' || v_rule.name)::regclass and a.attnum > 0 and not a.attisdropped
+    and a.attgenerated = '' and a.attidentity = '' and p_record || v_set ? a.attname;
+  execute format('insert into pgmem.%1$I (%2$s) select %2$s from jsonb_populate_record(null::pgmem.%1$I, $1)'
+                 ' on conflict do nothing', v_rule.name, v_columns) using p_record || v_set;
+  get diagnostics v_rows = row_count;
+  return case when v_rows = 1 then 'taken' else 'present' end;
 end;
 $$;
-comment on function pgmem.import_work is
-  'Store the work on cards that a record holds: files as last seen, a run or an intent; taken or present.';
+comment on function pgmem.import_row is
+  'Store a record that is a row of a declared table, such as a run; taken or present.';
 
 
 -- The login of a server may be a reviewer and call for an agent: that comes by another way in.

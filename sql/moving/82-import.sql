@@ -331,16 +331,12 @@ begin
         v_done := pgmem.import_node(v_nodes[v_line.number], v_line.record, v_owner, p_vectors);
       when 'edge' then
         v_done := pgmem.import_edge(v_line.record, v_caller, p_all_tenants);
-      when 'run', 'files', 'intent' then
-        v_done := pgmem.import_work(v_line.record, v_owner);
       when 'save' then
         v_done := pgmem.import_save(v_line.record, v_owner);
       when 'label', 'relation', 'model' then
         v_done := pgmem.import_word(v_line.record);
       else
-        raise exception using errcode = 'PM001',
-          message = format('its type %s is not known to this release; upgrade pgmem',
-                           coalesce(quote_literal(left(v_line.record ->> 'type', 80)), 'is missing and so'));
+        v_done := pgmem.import_row(v_line.record, v_owner);
       end case;
       v_answer.taken := v_answer.taken + (v_done = 'taken')::integer;
       v_answer.present := v_answer.present + (v_done = 'present')::integer;

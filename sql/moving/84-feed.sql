@@ -22,6 +22,9 @@
 -- Locks: the row of a listener.
 
 
+select pgmem.declare_table(name, 'store') from unnest('{feed,listener}'::text[]) as name;
+
+
 create or replace function pgmem.feed_name() returns text
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare

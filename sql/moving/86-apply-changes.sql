@@ -31,6 +31,10 @@
 -- page ends, so that nobody waits for its locks for long.
 
 
+select pgmem.declare_table('peer', 'tenant', p_moves => 'always', p_adopted => 'missing');
+select pgmem.declare_table('outstanding', 'tenant', p_moves => 'always', p_adopted => 'all');
+
+
 create or replace function pgmem.states_of(p_record jsonb) returns table (
   state jsonb,
   at timestamptz,

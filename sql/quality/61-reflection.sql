@@ -8,6 +8,9 @@
 -- Locks: the scope of the caller's insights, so that two reflections take turns; then the node.
 
 
+select pgmem.declare_table('reflection', 'owner', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'missing');
+
+
 select pgmem.declare_answer('proposed_insight', $$
 An insight that a reflection proposes.
 

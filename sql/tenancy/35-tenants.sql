@@ -4,8 +4,7 @@
 -- bind_role makes a database login a tenant whatever it sets, adopt gives the rows without a tenant to one, and
 -- erase_subject removes a tenant from every table.
 --
--- erase_subject reads its tables from the catalog (subject_tables): a table with tenant columns, or one that
--- depends on node, is covered on the day it is made. The receipt of an erasure holds the hash of the tenant's name
+-- erase_subject and adopt read the declarations of the tables (07-tables): a table is covered on the day it is made. The receipt of an erasure holds the hash of the tenant's name
 -- and the counts, and nothing else.
 --
 -- The owner alone calls bind_role and adopt, so these two need no rights but those of their caller.
@@ -211,12 +210,7 @@ begin
       tsv = ts_delete(v.tsv, pgmem.scope_lexemes(v_from, v.project_seq, v.label))
             || array_to_tsvector(pgmem.scope_lexemes(v_tenant, v.project_seq, v.label))
   where v.tenant = v_from and v.label <> 'GlobalScope';
-  update pgmem.save_attempt a set org_id = v_org, user_id = v_user, tenant = v_tenant
-  where a.tenant = v_from;
-  update pgmem.governance_token t set org_id = v_org, user_id = v_user where t.tenant = v_from;
-  update pgmem.extraction e set org_id = v_org, user_id = v_user where e.tenant = v_from;
-  perform pgmem.adopt_cards(v_from, v_org, v_user);
-  perform pgmem.adopt_copies(v_from, v_tenant);
+  perform pgmem.adopt_rows(v_from, v_org, v_user);
   return v_answer;
 end;
 $$;
@@ -256,55 +250,41 @@ comment on function pgmem.adoption_collisions is
   'The nodes of a tenant that share a name or live content with a node of another one, in the same scope.';
 
 
-create or replace function pgmem.adopt_copies(p_from text, p_tenant text) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
-declare
-  v_table text;
-begin
-  for v_table in
-    select c.relname
-    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant' and a.attgenerated = ''
-    where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'r'
-      and c.relname not in ('node', 'node_version', 'save_attempt', 'token_frequency', 'title_order')
-      and not exists (select from pg_attribute b where b.attrelid = c.oid and b.attname = 'org_id')
-  loop
-    -- Where both tenants have a count of the same scope, neither is right: the worker counts again.
-    if v_table like '%\_stat' then
-      execute format(
-        'delete from pgmem.%1$I t where t.tenant in ($1, $2) and t.project_seq = 0', v_table)
-      using p_tenant, p_from;
-    end if;
-    execute format('update pgmem.%I t set tenant = $1 where t.tenant = $2', v_table) using p_tenant, p_from;
-  end loop;
-end;
-$$;
-comment on function pgmem.adopt_copies is
-  'Give a tenant the rows of another one in the tables that repeat the tenant of a node: vectors and word counts.';
-
-
-create or replace function pgmem.adopt_cards(p_from text, p_org_id text, p_user_id text) returns void
+create or replace function pgmem.adopt_rows(p_from text, p_org_id text, p_user_id text) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_tenant text := pgmem.tenant_of(p_org_id, p_user_id);
+  v_table  record;
 begin
-  -- The cards are nodes: their trigger has moved their subjects already and begun a state of the new tenant.
-  delete from pgmem.card_state s where s.tenant = p_from and exists (
-    select from pgmem.card_state own where own.tenant = v_tenant and own.project_seq = s.project_seq);
-  delete from pgmem.card_file f where f.tenant = p_from and exists (
-    select from pgmem.card_file own
-    where own.tenant = v_tenant and own.project_seq = f.project_seq and own.path = f.path);
-  update pgmem.card_state s set org_id = p_org_id, user_id = p_user_id where s.tenant = p_from;
-  update pgmem.card_file f set org_id = p_org_id, user_id = p_user_id where f.tenant = p_from;
-  update pgmem.card_run r set org_id = p_org_id, user_id = p_user_id where r.tenant = p_from;
-  delete from pgmem.card_commit c where c.tenant = p_from and exists (
-    select from pgmem.card_commit own
-    where own.tenant = v_tenant and own.project_seq = c.project_seq and own.id = c.id);
-  update pgmem.card_commit c set org_id = p_org_id, user_id = p_user_id where c.tenant = p_from;
-  update pgmem.card_intent i set org_id = p_org_id, user_id = p_user_id where i.tenant = p_from;
+  for v_table in
+    select t.name, t.rows_of, t.counts, t.adopted = 'missing' as missing,
+           exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and a.attgenerated = '') as plain,
+           -- Of a key with the tenant the other columns, where rows that the tenant has already stay.
+           case when t.adopted = 'missing' then (
+             select string_agg(format(' and own.%1$I = t.%1$I', a.attname), '' order by a.attnum)
+             from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey)
+             where k.conrelid = c.oid and k.contype = 'p' and a.attname <> 'tenant') end as key
+    from pgmem.table_rule t join pg_class c on c.oid = to_regclass('pgmem.' || t.name)
+    where t.adopted <> 'no' order by t.place
+  loop
+    -- Where both tenants have a count of the same scope, neither is right: the worker counts again.
+    if v_table.counts and v_table.key is not null then
+      execute format('delete from pgmem.%I t where t.tenant in ($1, $2) and t.project_seq = 0', v_table.name)
+      using v_tenant, p_from;
+    end if;
+    if v_table.missing then
+      execute format('delete from pgmem.%1$I t where t.tenant = $1 and exists ('
+                     'select from pgmem.%1$I own where own.tenant = $2%2$s)', v_table.name, coalesce(v_table.key, ''))
+      using p_from, v_tenant;
+    end if;
+    execute format('update pgmem.%I t set %s where t.tenant = $1', v_table.name, concat_ws(', ',
+      case when v_table.rows_of = 'owner' then 'org_id = $2, user_id = $3' end, case when v_table.plain then 'tenant = $4' end))
+    using p_from, p_org_id, p_user_id, v_tenant;
+  end loop;
 end;
 $$;
-comment on function pgmem.adopt_cards is
-  'Give the states, files, runs and intents of a tenant to another one; part of adopt.';
+comment on function pgmem.adopt_rows is
+  'Give a tenant the rows of another one in all tables but those of memories; part of adopt.';
 
 
 create or replace function pgmem.subject_tables() returns table (
@@ -314,31 +294,15 @@ create or replace function pgmem.subject_tables() returns table (
 )
 language sql stable set search_path = pgmem, pg_temp as $$
   -- In a condition $1 is the organisation and $2 the user; an empty user means all of the organisation.
-  with base as (
-    select c.oid, c.relname::text as name,
-           exists (select from pg_attribute a
-                   where a.attrelid = c.oid and a.attname = 'tenant' and not a.attisdropped) as has_tenant,
-           (select count(*) = 2 from pg_attribute a
-            where a.attrelid = c.oid and a.attname in ('org_id', 'user_id') and not a.attisdropped) as has_ids
-    from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind in ('r', 'p')
-  ), subject(nodes) as (
+  with subject(nodes) as (
     values ('(select n.seq from pgmem.node n where n.org_id = $1 and ($2 = '''' or n.user_id = $2))')
   )
-  select b.name, true, case when b.has_ids then 't.org_id = $1 and ($2 = '''' or t.user_id = $2)'
-    else 't.tenant = pgmem.tenant_of($1, $2) or $2 = '''' and starts_with(t.tenant, pgmem.tenant_of($1))' end
-  from base b where b.has_ids or b.has_tenant
-  union all
-  select b.name, false, string_agg(format('t.%I in %s', a.attname, s.nodes), ' or ' order by a.attname)
-  from base b
-  join pg_constraint f on f.conrelid = b.oid and f.contype = 'f' and f.confrelid = 'pgmem.node'::regclass
-    and f.confdeltype = 'c'
-  join pg_attribute a on a.attrelid = b.oid and a.attnum = f.conkey[1]
-  cross join subject s
-  where not b.has_ids and not b.has_tenant
-  group by b.name
-  union all
-  -- Its rows depend on node by a trigger, not by a foreign key.
-  select 'dedup_token', false, 't.node_seq in ' || s.nodes from subject s
+  select t.name, t.rows_of <> 'node', case t.rows_of
+    when 'owner' then 't.org_id = $1 and ($2 = '''' or t.user_id = $2)'
+    when 'tenant' then 't.tenant = pgmem.tenant_of($1, $2) or $2 = '''' and starts_with(t.tenant, pgmem.tenant_of($1))'
+    else (select string_agg(format('t.%I in %s', c.name, s.nodes), ' or ' order by c.name) from unnest(t.nodes) as c(name)) end
+  from pgmem.table_rule t cross join subject s
+  where t.rows_of <> 'store' and to_regclass('pgmem.' || t.name) is not null
   order by 1;
 $$;
 comment on function pgmem.subject_tables is

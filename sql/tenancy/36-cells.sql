@@ -271,9 +271,7 @@ comment on function pgmem.residents is
   'The organisations that have rows in this cell, how many memories each has, and the state of its gate.';
 
 
--- Left out are rows that the arriving cell makes itself: the index of titles, whose order of words is each cell's;
--- counts of words, which a worker makes; the feed, which triggers write; logins, which the front keeps. A model has
--- another number in each cell, so its name is sent; a vector is not in the index of the cell that it comes to.
+-- Left out are rows that the arriving cell makes itself, such as counts of words (07-tables). A model has another number in each cell, so its name is sent; a vector is not in the index of the cell that it comes to.
 create or replace function pgmem.moved_tables(p_org_id text) returns table (
   name text,
   columns text[],
@@ -300,9 +298,9 @@ language sql stable set search_path = pgmem, pg_temp as $$
       else replace(s.condition, 'n.org_id = $1 and ($2 = '''' or n.user_id = $2)',
                    'n.tenant = pgmem.tenant_of() and n.label <> ''GlobalScope''') end
   from pgmem.subject_tables() s join pg_class c on c.relnamespace = 'pgmem'::regnamespace and c.relname = s.name
-  where s.name <> all ('{dedup_token,token_frequency,title_order,word_count,text_stat,lexeme_stat,source_stat,change,tenant_role}'::text[])
-    and (p_org_id <> '' or s.name <> all ('{api_token,save_attempt,governance_token,tombstone}'::text[]))
-  order by coalesce(array_position('{node,node_version,edge,card_revision}', s.name), 9), s.name;
+  join pgmem.table_rule r on r.name = s.name
+  where r.moves = 'always' or r.moves = 'organisation' and p_org_id <> ''
+  order by r.place;
 $$;
 comment on function pgmem.moved_tables is $$
 The tables whose rows move with an organisation (an empty name: those of the public memories), in the order of copying.
@@ -347,8 +345,7 @@ declare
   v_table record;
 begin
   for v_table in
-    select s.name, s.condition from pgmem.subject_tables() s
-    where s.name in ('word_count', 'text_stat', 'lexeme_stat', 'source_stat')
+    select s.name, s.condition from pgmem.subject_tables() s join pgmem.table_rule r on r.name = s.name where r.counts
   loop
     execute format('delete from pgmem.%I t where %s', v_table.name, v_table.condition) using p_org_id, '';
   end loop;

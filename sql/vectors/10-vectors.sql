@@ -44,9 +44,7 @@ begin
       )$t$, v_schema);
     create index embedding_scope on pgmem.embedding (model_id, tenant, project_seq);
     create index embedding_tail on pgmem.embedding (model_id, tenant) where not indexed;
-    alter table pgmem.embedding enable row level security;
-    create policy own_and_shared on pgmem.embedding
-      for select using (tenant = any ((select pgmem.visible_tenants())::text[]));
+    perform pgmem.secure_table('embedding');
     perform pgmem.queue_missing(m.id, false) from pgmem.embedding_model m where m.active;
   end if;
   -- Before 0.8.2 the workers of a parallel build of an HNSW index can read and write outside their memory

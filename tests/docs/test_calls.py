@@ -30,6 +30,7 @@ AHEAD = {
         "store steers",
         "open_project name_project",
         "open_project require_no_steering",
+        "secure_table visible_tenants",
     ),
 }
 """The functions that call one of a later chapter."""

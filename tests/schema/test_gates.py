@@ -14,18 +14,18 @@ import pytest
 from tests.fixtures.verbs import Rows
 
 WRITERS = {
-    "card_commit": "adopt_cards remember_commits",
+    "card_commit": "remember_commits",
     "card_evidence": "add_evidence approve_card carry_card import_card join_states refresh_evidence",
-    "card_file": "adopt_cards import_work remember_files",
-    "card_intent": "adopt_cards declare_intent finish_intent import_work vacuum_cards",
+    "card_file": "import_files remember_files",
+    "card_intent": "declare_intent finish_intent vacuum_cards",
     "card_revision": "import_card join_states revise_card",
-    "card_run": "adopt_cards import_work refresh_report vacuum_cards",
-    "card_state": "adopt_cards touch_cards",
+    "card_run": "refresh_report vacuum_cards",
+    "card_state": "touch_cards",
     "card_subject": "add_subjects card_changed carry_card join_states refresh_card store_trajectory take_secret weigh_card",
     "edge": "create_relations delete_entities delete_relations insert_edge outdate_fact refresh_links remove_edge settle_conflict",
     "node": "adopt confirm_node decay_scores delete_node ensure_project expire_turns forget_by_ttl hide_items insert_node join_states make_present mark_hygiene put_back record_version refresh_states rename_files renew_items renew_memories renew_names set_status spend_token take_secret update_node",
     "node_version": "add_state adopt import_versions join_states keep_state record_version settled",
-    "save_attempt": "adopt apply_review bury_saves import_save record_attempt resolve_review retry_save sweep sweep_texts",
+    "save_attempt": "apply_review bury_saves import_save record_attempt resolve_review retry_save sweep sweep_texts",
 }
 """Which functions write a table."""
 
@@ -38,8 +38,8 @@ CALLERS = {
 }
 """Who may call what stores a memory, changes one, takes one over, records a save or joins two."""
 
-DYNAMIC = "adopt_copies erase_subject forget_counts remove_moved"
-"""Functions that write tables whose names they put together: whole tenants that are moved, adopted or erased."""
+DYNAMIC = "adopt_rows erase_subject forget_counts import_row remove_moved"
+"""Functions that write tables by their declarations: whole tenants that are moved, adopted or erased, and rows of a file."""
 
 WRITE = re.compile(
     r"\b(?:insert\s+into|update|delete\s+from|merge\s+into|truncate)\s+(?:only\s+)?(?:pgmem\.)?"

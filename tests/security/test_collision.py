@@ -459,7 +459,7 @@ HASHES = (
     ),
     ("card_identity", r"regexp_replace(btrim(p_content), '\s+', ' ', 'g')", "left(p_content, 6)"),
     ("import_node", "p_node.tenant || v_id", "v_id::text"),
-    ("import_work", "p_owner.tenant || v_id", "v_id::text"),
+    ("import_row", "p_owner.tenant || (p_record ->> 'id')::uuid", "p_record ->> 'id'"),
     ("memory_reference", "(p_caller).tenant, (p_scope).project_seq, p_source", "p_source"),
     ("trajectories_of", r"p_place.tenant || e'\x1e' || p_place.project", "p_place.project"),
     (

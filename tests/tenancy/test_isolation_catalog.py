@@ -202,6 +202,7 @@ OF_THE_STORE = {
     "schema_version",
     "setting",
     "store_secret",
+    "table_rule",
     "upkeep",
     "verb",
 }
