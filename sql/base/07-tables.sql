@@ -114,7 +114,7 @@ select pgmem.declare_table('embedding', 'tenant', p_shown_to => 'tenant', p_move
 select pgmem.declare_table('embedding_queue', 'node', '{node_seq}', p_moves => 'always');
 select pgmem.declare_table('archived_vector', 'node', '{node_seq}', p_moves => 'always');
 
--- What each store makes of its own rows: the index of titles in the order of its words, the counts of words, the feed.
+-- What each store makes of its rows: the index of titles in the order of its words, the counts of words, the feed.
 select pgmem.declare_table('dedup_token', 'node', '{node_seq}');
 select pgmem.declare_table('token_frequency', 'tenant');
 select pgmem.declare_table('title_order', 'tenant');

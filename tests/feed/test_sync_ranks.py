@@ -180,8 +180,8 @@ def act(store: Store, user: str, step: Step, at: Any) -> None:
         case "settle":
             pair = call("list_conflicts", limit=1)
             if pair:
-                ids = pair["id"], pair["with_id"]
-                call("settle_conflict", id=ids[0], with_id=ids[1], by="ann", holds=(*ids, None)[y % 3],
+                one, other = pair["id"], pair["with_id"]
+                call("settle_conflict", id=one, with_id=other, by="ann", holds=(one, other, None)[y % 3],
                      reason="Both are sold.")  # fmt: skip
         case "review":
             waits = call("list_reviews", limit=1)
@@ -205,9 +205,8 @@ def act(store: Store, user: str, step: Step, at: Any) -> None:
                     arguments={"properties": {"why": str(y)}},
                 )
         case "retry":
-            waits = call("get_save_status", **shop).get("saves") or []
-            if waits:
-                call("retry_save", save_id=waits[0]["save_id"])
+            if still_open := call("get_save_status", **shop).get("saves"):
+                call("retry_save", save_id=still_open[0]["save_id"])
         case "card":
             call("record_candidate", record_type="contract_note", statement=f"The queue {name} holds {y} messages.",
                  subject_path="queue.py", **shop)  # fmt: skip

@@ -26,7 +26,7 @@ from pgmem.feed.exchange import Exchange
 from pgmem.feed.peers import PAGE, StorePeer
 from pgmem.feed.peers import Folder as Exchanged
 from pgmem.models import Arrival, PeerState
-from pgmem.settings import Settings
+from pgmem.settings import load
 from pgmem.vault.exchange import Vault
 from pgmem.vault.folder import Folder as Notes
 from tests.cli.conftest import surroundings
@@ -240,7 +240,8 @@ def foreign(record: Record) -> Record:
     """The same as a record of another system."""
     kept = {name: record[name] for name in ("label", "status", "created_at", "updated_at", "valid_from", "valid_to")
             if record.get(name)}  # fmt: skip
-    name = record.get("key", record["title"])
+    key = record.get("key", record["title"])
+    name = str(record["title"] if key is None else key)
     # The tenant has it by its name from another store.
     return {
         **kept,
@@ -334,8 +335,13 @@ class Ways:
             case "http" | "http vouching":
                 return await self._http(self._tokens[way], records)
             case "dsn" | "folder" | "vault":
-                settings = Settings(dsn=self._dsn, data_dir=self._folder, embedding_provider="none",
-                                    DEFAULT_ORG_ID="acme", DEFAULT_USER_ID=way)  # fmt: skip
+                settings = load(
+                    dsn=self._dsn,
+                    data_dir=self._folder,
+                    embedding_provider="none",
+                    org_id="acme",
+                    user_id=way,
+                )
                 async with Memory.connect(settings, source="cli") as memory:
                     return await (self._vault if way == "vault" else self._exchange)(memory, way, records)
             case "file":
