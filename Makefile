@@ -8,8 +8,10 @@ OPTIONS ?=
 export PGMEM_UPSTREAM ?= $(abspath $(firstword $(wildcard ../*/upstream)))
 
 # The others are of an install, of a server, or of no database.
-THROUGH_A_FRONT = tests/docs/test_examples.py $(addprefix tests/, cards cli concurrency engines extraction feed hook hygiene \
-  importers integrations mcp model moving recall search security sql stores telemetry temporal tenancy ui vault)
+THROUGH_A_FRONT = tests/docs/test_examples.py $(addprefix tests/, features/cards core/cli concurrency core/engines core/extraction features/feed features/editor \
+  core/hygiene features/importers features/integrations core/mcp core/model core/moving core/recall \
+  core/search security core/sql features/stores core/telemetry core/temporal core/tenancy features/ui \
+  features/vault)
 
 .PHONY: help demo docs test test-long test-security test-front test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
 
@@ -36,7 +38,7 @@ test: $(VENV)/.installed  ## run the tests
 
 test-long: $(VENV)/.installed  ## run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)
-	PGMEM_HISTORIES=5000 $(BIN)/python -m pytest tests/model
+	PGMEM_HISTORIES=5000 $(BIN)/python -m pytest tests/core/model
 
 test-security: $(VENV)/.installed  ## run the attacks that must fail
 	$(BIN)/python -m pytest tests/security $(ARGS)

@@ -24,14 +24,14 @@ from typing import Any
 
 from benchmarks.databases import Progress, filled_database
 from benchmarks.reviews import measure_reviews
-from pgmem.cards import scan
-from pgmem.cards.companions import Companions
-from pgmem.cards.covering import Covering, name_matches, stem
-from pgmem.cards.facts import learned
-from pgmem.cards.files import DOCUMENTS
-from pgmem.cards.history import MASS, Timeline
-from pgmem.cards.parsing import parse
 from pgmem.errors import InvalidArgument
+from pgmem.features.cards import scan
+from pgmem.features.cards.companions import Companions
+from pgmem.features.cards.covering import Covering, name_matches, stem
+from pgmem.features.cards.facts import learned
+from pgmem.features.cards.files import DOCUMENTS
+from pgmem.features.cards.history import MASS, Timeline
+from pgmem.features.cards.parsing import parse
 from pgmem.server.embedded import temporary_server
 from pgmem.settings import load
 from pgmem.sync import Memory as SyncMemory

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.databases import Progress, filled_database
-from pgmem.cards import scan
-from pgmem.cards.covering import is_test
-from pgmem.cards.history import Timeline, explanation
-from pgmem.cards.parsing import parse
 from pgmem.errors import InvalidArgument
+from pgmem.features.cards import scan
+from pgmem.features.cards.covering import is_test
+from pgmem.features.cards.history import Timeline, explanation
+from pgmem.features.cards.parsing import parse
 from pgmem.server.embedded import temporary_server
 from pgmem.settings import load
 from pgmem.sync import Memory

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 
 from pgmem.answers import LikelyChanges
-from pgmem.cards.covering import is_test
-from pgmem.cards.files import DOCUMENTS
-from pgmem.cards.history import MASS
-from pgmem.cli.cards import missing
+from pgmem.features.cards.commands import missing
+from pgmem.features.cards.covering import is_test
+from pgmem.features.cards.files import DOCUMENTS
+from pgmem.features.cards.history import MASS
 from pgmem.sync import Memory
 from pgmem.workspace.git import Commit
 

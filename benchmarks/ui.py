@@ -23,10 +23,10 @@ from benchmarks.corpus import Corpus
 from benchmarks.databases import PROJECT, Progress, connect_as, filled_database, unseen
 from benchmarks.talks import Talk
 from benchmarks.timing import quantile
+from pgmem.features.ui.local import local_app
 from pgmem.memory import Memory
 from pgmem.server.embedded import temporary_server
 from pgmem.settings import Settings
-from pgmem.ui.local import local_app
 
 BAR_MS = 150.0
 BAR_WEIGHT = 60_000

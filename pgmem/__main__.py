@@ -18,12 +18,12 @@ def main() -> None:
             run(load())
             return
     if sys.argv[1:2] == ["hook"]:
-        from pgmem.editor import events
+        from pgmem.features.editor import events
 
         if (call := events.read(sys.argv[2:])) is not None:
             events.main(call)
     if sys.argv[1:2] == ["surface"]:
-        from pgmem.editor import surface
+        from pgmem.features.editor import surface
 
         if (question := surface.read(sys.argv[2:])) is not None:
             surface.main(question)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from psycopg import AsyncConnection
 
-from pgmem.calls import projects
+from pgmem.calls import following, projects
 from pgmem.calls.caller import Caller
 from pgmem.calls.methods import Verbs
 from pgmem.calls.replay import replay_outbox
@@ -22,7 +22,6 @@ from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
 from pgmem.errors import MemoryNotOpen
-from pgmem.feed import following
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
 from pgmem.telemetry import attach

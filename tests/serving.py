@@ -17,8 +17,8 @@ import anyio
 import httpx2
 import psutil
 
-from pgmem.mcp.http.auth import http_app
-from pgmem.mcp.http.listening import Server, configured
+from pgmem.features.http.auth import http_app
+from pgmem.features.http.listening import Server, configured
 from pgmem.settings import Settings
 
 

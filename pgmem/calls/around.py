@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pgmem.calls import batches, cards, retrieval, routing, saves, tenancy
+from pgmem.calls import batches, retrieval, routing, saves, tenancy
+from pgmem.features.cards import around as cards
 
 __all__ = ["AROUND"]
 

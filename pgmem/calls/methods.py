@@ -14,8 +14,9 @@ from uuid import UUID
 from annotated_types import Ge, Le
 from pydantic import JsonValue
 
-from pgmem.calls import batches, cards, retrieval, routing, saves, tenancy
+from pgmem.calls import batches, retrieval, routing, saves, tenancy
 from pgmem.calls.caller import Caller
+from pgmem.features.cards import around as cards
 from pgmem.models import (
     Activity,
     AddedObservations,
@@ -3312,7 +3313,7 @@ class Verbs:
         dry_run: bool = False,
         share: Sharing | None = None,
     ) -> CardRefresh:
-        """Bring the cards of a project to a report of its repository, as `pgmem.cards.scan` makes one.
+        """Bring the cards of a project to a report of its repository, as `pgmem.features.cards` makes one.
 
         `counts` says how many cards were inserted, updated, unchanged, reactivated, contradicted, left to a
         decision, over capacity, stale or historical, and how many links were made and removed. With

@@ -13,11 +13,11 @@ from rich.text import Text
 
 from pgmem.cli.options import Store, exit_on_error, stop, store_command, terminal
 from pgmem.database.database import Database
-from pgmem.doctor.clients import examine_clients
 from pgmem.doctor.database import Finding, examine_server, look
 from pgmem.doctor.examination import examine_outbox
 from pgmem.embeddings import EmbeddingConfigError, create_provider
 from pgmem.errors import PgmemError, first_line
+from pgmem.features.editor.checks import examine_clients
 from pgmem.memory import Memory
 from pgmem.settings import Settings
 
@@ -48,8 +48,8 @@ def doctor(
 
 
 def _examine_cells(settings: Settings) -> list[Finding]:
-    from pgmem.cells.directory import Directory
-    from pgmem.cells.examination import examine
+    from pgmem.features.cells.directory import Directory
+    from pgmem.features.cells.examination import examine
 
     front = settings.directory or settings.dsn
     if front is None:

@@ -26,15 +26,15 @@ PANELS: dict[str, dict[str, str]] = {
         "mcp": "serve:mcp",
         "ui": "serve:ui",
         "worker": "worker:worker",
-        "connect": "connect:connect",
+        "connect": "pgmem.features.editor.commands:connect",
         "trust": "trust:trust",
-        "hook": "connect:hook",
+        "hook": "pgmem.features.editor.commands:hook",
     },
     "Save": {
         "save": "save:save",
         "remember": "save:remember",
         "relate": "save:relate",
-        "import": "moving:import_",
+        "import": "pgmem.features.importers.commands:import_",
     },
     "Find": {
         "retrieve": "read:retrieve",
@@ -42,11 +42,11 @@ PANELS: dict[str, dict[str, str]] = {
         "show": "read:show",
         "list": "read:list_",
         "projects": "read:projects",
-        "skills": "skills:skills",
+        "skills": "pgmem.features.skills.commands:skills",
         "neighbours": "read:neighbours",
         "history": "read:history",
         "surface": "quality:surface",
-        "follow": "feed:follow",
+        "follow": "pgmem.features.feed.commands:follow",
         "cypher": "graph:cypher",
     },
     "Forget and undo": {
@@ -65,23 +65,23 @@ PANELS: dict[str, dict[str, str]] = {
         "supersede": "quality:supersede",
         "retry": "quality:retry",
     },
-    "Code base": {"cards": "cards:app"},
+    "Code base": {"cards": "pgmem.features.cards.commands:app"},
     "Store": {
         "psql": "store:psql",
         "dsn": "store:dsn_",
         "config": "store:config",
         "graph": "graph:app",
         "reindex": "embed:reindex",
-        "vault": "vault:app",
-        "export": "moving:export",
-        "sync": "feed:sync",
+        "vault": "pgmem.features.vault.commands:app",
+        "export": "pgmem.features.importers.commands:export",
+        "sync": "pgmem.features.feed.commands:sync",
         "backup": "backup:backup",
         "restore": "backup:restore",
     },
     "Tenants and tokens": {
         "tenancy": "tenancy:tenancy",
         "token": "tenancy:token",
-        "cells": "cells:app",
+        "cells": "pgmem.features.cells.commands:app",
         "erase-subject": "tenancy:erase_subject",
     },
     "Measure": {"calibrate": "read:calibrate"},
@@ -220,7 +220,7 @@ class Commands(Group):
 def _command(name: str, place: str, panel: str) -> Any:
     """Build a command from its function, or a group from its app."""
     module, _, attribute = place.partition(":")
-    found = getattr(import_module(f"pgmem.cli.{module}"), attribute)
+    found = getattr(import_module(module if "." in module else f"pgmem.cli.{module}"), attribute)
     app = typer.Typer(callback=lambda: None)
     if isinstance(found, typer.Typer):
         app.add_typer(found, name=name, rich_help_panel=panel)

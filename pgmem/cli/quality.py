@@ -117,7 +117,7 @@ def surface(
 ) -> None:
     """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
     # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
-    from pgmem.editor import surface as quick
+    from pgmem.features.editor import surface as quick
 
     quick.main(
         quick.Question(query, project, limit, store.settings.dsn, store.settings.data_dir, store.as_json)
@@ -216,7 +216,7 @@ def reflect(
 
 async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:
     """The report as HTML, with the dates and texts of the memories that it names."""
-    from pgmem.ui.report import quality_page, references
+    from pgmem.features.ui.report import quality_page, references
 
     known: dict[str, Node] = {}
     for label, identity in references(state, report)[:_DESCRIBED]:

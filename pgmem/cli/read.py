@@ -25,8 +25,8 @@ from pgmem.cli.options import (
     typed,
 )
 from pgmem.cli.verbs import Call, verb_command
-from pgmem.editor.texts import SOURCES
 from pgmem.escaping import counted
+from pgmem.texts import SOURCES
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory

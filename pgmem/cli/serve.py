@@ -36,6 +36,6 @@ def ui(
     by: By = None,
 ) -> None:
     """Open the page of the memory: see, ask, decide. Only this machine reaches it."""
-    from pgmem.ui.serve import run
+    from pgmem.features.ui.serve import run
 
     exit_on_error(lambda: run(store.settings, port, open_browser=open_browser, name=by), store.named_by)

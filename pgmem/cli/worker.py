@@ -99,8 +99,8 @@ async def _extracted(memory: Memory, extractor: Extractor, stop: Callable[[], bo
 
 async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
     """Bring the vault of VAULT_PATH in step; count what changed."""
-    from pgmem.vault.exchange import Vault
-    from pgmem.vault.folder import Folder
+    from pgmem.features.vault.exchange import Vault
+    from pgmem.features.vault.folder import Folder
 
     found = await Vault(memory, Folder(folder), getpass.getuser()).sync()
     if found.problems:
@@ -110,7 +110,7 @@ async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
 
 async def _other_store(memory: Memory, other: str) -> dict[str, int]:
     """Bring the store of PGMEM_SYNC_WITH in step; count what changed here and there."""
-    from pgmem.feed.connecting import exchange
+    from pgmem.features.feed.connecting import exchange
 
     found = await exchange(memory, other)
     if found.shown:
@@ -158,7 +158,7 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                     memory.watch(metrics.record)
                     await tasks.start(serve, Probes(memory, metrics, settings.metrics_token), host, port)
                 if settings.webhook_url is not None:
-                    from pgmem.feed.webhooks import deliver, require_secret
+                    from pgmem.features.feed.webhooks import deliver, require_secret
 
                     require_secret(settings)
                     tasks.start_soon(deliver, memory, settings)

@@ -9,7 +9,7 @@ hang at the end of a block is psycopg issue 685, which is closed.
 "error ignored terminating <psycopg.AsyncPipeline …>" about the statements that were aborted after it. Without a
 logging configuration the line goes to stderr, although the caller has the error already.
 
-tests/database/test_pipeline.py shows both in bare psycopg. If one of these tests fails, psycopg has mended it and
+tests/core/database/test_pipeline.py shows both in bare psycopg. If one of these tests fails, psycopg has mended it and
 the workaround can go.
 """
 

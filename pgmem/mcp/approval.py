@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from pgmem import escaping
 from pgmem.declaration import Verb
 from pgmem.errors import NotPermitted
+from pgmem.mcp.app import App
 from pgmem.mcp.arguments import declare
-from pgmem.mcp.http.app import App
 from pgmem.memory import Memory
 
 _WITHIN_ANSWERS = "2026-07-28"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pgmem.editor.texts import SOURCES
+from pgmem.texts import SOURCES
 
 _DIGITS = 2
 _DOUBTFUL = 0.5

@@ -17,7 +17,7 @@ from mcp.types import (
 
 from pgmem import escaping
 from pgmem.errors import PgmemError, summary
-from pgmem.mcp.http.app import App
+from pgmem.mcp.app import App
 
 _COMPLETED = ("project_id", "focus", "label", "session_id")
 _MOST = 100

@@ -6,7 +6,7 @@ from mcp.server.mcpserver import MCPServer
 
 from pgmem import escaping
 from pgmem.escaping import quoted
-from pgmem.mcp.http.app import App
+from pgmem.mcp.app import App
 from pgmem.worker.extraction_prompt import EXTRACTION
 
 

@@ -19,7 +19,7 @@ from pgmem.errors import PgmemError, summary
 from pgmem.memory import Memory
 
 if TYPE_CHECKING:
-    from pgmem.mcp.http.app import App
+    from pgmem.mcp.app import App
 
 log = logging.getLogger("pgmem")
 

@@ -11,7 +11,7 @@ from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 
 from pgmem import escaping
 from pgmem.errors import DatabaseUnavailable, InvalidArgument, MemoryNotFound, PgmemError
-from pgmem.mcp.http.app import App
+from pgmem.mcp.app import App
 from pgmem.memory import Memory
 
 

@@ -7,7 +7,7 @@ import signal
 from functools import partial
 from types import FrameType
 
-from pgmem.mcp.http.app import EXIT_CODE, App
+from pgmem.mcp.app import EXIT_CODE, App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from pgmem.telemetry import logs, tracing
@@ -19,7 +19,7 @@ def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", p
     if settings.otel:
         tracing.export()
     if transport == "http":
-        from pgmem.mcp.http.listening import listen
+        from pgmem.features.http.listening import listen
 
         listen(settings, host, port)
         return

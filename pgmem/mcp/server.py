@@ -21,10 +21,13 @@ from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequ
 from pydantic import ValidationError
 
 from pgmem import escaping
+from pgmem.features.feed import subscriptions
+from pgmem.features.integrations import server_memory as knowledge
+from pgmem.features.skills import mcp as skills
 from pgmem.install.schema import release
-from pgmem.mcp import brief, completion, knowledge, prompts, recall, resources, skills, subscriptions, tools
+from pgmem.mcp import brief, completion, prompts, recall, resources, tools
+from pgmem.mcp.app import App, lifespan
 from pgmem.mcp.arguments import refusal, unknown
-from pgmem.mcp.http.app import App, lifespan
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 from pgmem.mcp.stdio import answering_stdio
 from pgmem.settings import ALL_TOOLSETS, Settings

@@ -25,8 +25,8 @@ from pgmem.calls.routing import SERVERLESS
 from pgmem.declaration import Verb
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.mcp import approval as approvals
+from pgmem.mcp.app import App
 from pgmem.mcp.arguments import declare
-from pgmem.mcp.http.app import App
 from pgmem.mcp.shapes import SHAPES
 from pgmem.memory import Memory
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import psycopg
 
-from pgmem.calls.cards import check_sources
 from pgmem.calls.methods import Verbs
 from pgmem.calls.projects import project_of
 from pgmem.calls.replay import replay_outbox
 from pgmem.database.watch import Watcher
 from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summary
+from pgmem.features.cards.around import check_sources
 from pgmem.worker.embedding import embed_waiting, index_vectors, refresh_statistics
 
 if TYPE_CHECKING:

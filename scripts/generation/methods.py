@@ -65,13 +65,15 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     }
     names = sorted(classes & set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))))
     aliases = "".join(f"{camel(name)} = {kind}\n" for name, kind in kinds.items())
+    around = {module(each) for each in AROUND.values()}
     return formatted(
         f'"""The verbs as methods; each calls its verb, or its function of calls/around.py.\n\n{WRITTEN}\n"""\n\n'
         "from __future__ import annotations\n\n"
         "from collections.abc import Callable, Mapping, Sequence\nfrom datetime import date as Date\n"
         "from datetime import datetime\nfrom typing import Annotated, Any, Literal\nfrom uuid import UUID\n\n"
         "from annotated_types import Ge, Le\nfrom pydantic import JsonValue\n\n"
-        f"from pgmem.calls import {', '.join(sorted({module(each) for each in AROUND.values()} | {'saves'}))}\n"
+        f"from pgmem.calls import {', '.join(sorted(around - {'cards'} | {'saves'}))}\n"
+        "from pgmem.features.cards import around as cards\n"
         "from pgmem.calls.caller import Caller\n"
         f'from pgmem.models import {", ".join(names)}\n\n__all__ = ["Verbs"]\n\n{aliases}\n\n{CLASS}{body}\n'
     )
@@ -191,7 +193,8 @@ def compact(arguments: list[Argument]) -> str:
 
 def module(function: Callable[..., object]) -> str:
     """Return the name of the module of a function."""
-    return function.__module__.rpartition(".")[2]
+    package, _, name = function.__module__.rpartition(".")
+    return package.rpartition(".")[2] if name == "around" else name
 
 
 def call(verb: Verb, params: str, passed: str) -> str:

@@ -28,13 +28,13 @@ from uuid import UUID
 
 import psycopg
 import stores
+from pgmem.cards import scan
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 from pgmem import memory as public
-from pgmem.cards import scan
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.install import schema
 from pgmem.memory import Memory

@@ -1,6 +1,6 @@
 -- Nodes as a graph store writes and reads them
 --
--- The protocol of stores (pgmem/stores/protocol.py) knows a node by its label and its name, whatever its label. So
+-- The protocol of stores (pgmem/features/stores/protocol.py) knows a node by its label and its name, whatever its label. So
 -- merge_node writes what remember writes, and also projects and insights; the other labels keep their save verbs. The
 -- vector that comes with a node is stored in the same transaction: where it cannot be stored, neither is the node.
 --

@@ -71,7 +71,7 @@ comment on function pgmem.declare_verb is $$
 Declare a verb: its rights, its effect, the class of its answer, how long Python waits for it, and how agents see it.
 
 p_reads is the most rows that a call reads in a store of 20 000 memories; p_reads_all says in its place why it reads more
-the larger the store is. tests/sql/test_rows_read.py counts them.
+the larger the store is. tests/core/sql/test_rows_read.py counts them.
 
 p_reach says which cells a front asks (comment on pgmem.verb.reach); a verb of readers or writers asks the cell of its
 caller.

@@ -604,7 +604,7 @@ begin
 end;
 $$;
 comment on function pgmem.refresh_from_run is $$
-Bring the cards of a project to a report of its repository, as `pgmem.cards.scan` makes one.
+Bring the cards of a project to a report of its repository, as `pgmem.features.cards` makes one.
 
 `counts` says how many cards were inserted, updated, unchanged, reactivated, contradicted, left to a
 decision, over capacity, stale or historical, and how many links were made and removed. With dry_run,

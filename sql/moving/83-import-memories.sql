@@ -1,6 +1,6 @@
 -- Import: memories of other systems
 --
--- The importers (pgmem/importers) read a file of another system into records: memories with a label, a name and
+-- The importers (pgmem/features/importers) read a file of another system into records: memories with a label, a name and
 -- properties, and relations between them. import_memories stores a batch of records in a project as the file has them:
 -- with their times, status, confidence and trust. Nothing is compared for duplicates, so two records of a file stay
 -- two memories. A record that cannot be stored is left out with the reason, and the others are stored.

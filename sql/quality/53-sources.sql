@@ -5,7 +5,7 @@
 --
 -- FRESH, what it rests on still says the same; STALE, it has changed; GONE, it is no more; UNCHECKABLE, it cannot be
 -- determined. Turns and memories are compared where get_sources is called and, for the ranking of a search, once a day
--- by sweep; files by a process that has the repository (pgmem/workspace/citations.py), which records what git says.
+-- by sweep; files by a process that has the repository (pgmem/features/cards/citations.py), which records what git says.
 -- Reading a source confirms nothing: no time of the memory changes.
 --
 -- Locks: check_sources the nodes that it checks, against their removal; record_sources none.

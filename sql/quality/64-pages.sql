@@ -1,6 +1,6 @@
 -- Pages: what a person looks at
 --
--- The page (pgmem/ui) shows memories by id, lists them, draws what joins them, and counts what waits for a person.
+-- The page (pgmem/features/ui) shows memories by id, lists them, draws what joins them, and counts what waits for a person.
 -- These verbs give it that; agents have others. None reads more rows than a limit that it names: a page is quick in a
 -- store of any size.
 --

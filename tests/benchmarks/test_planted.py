@@ -6,7 +6,7 @@ from pathlib import Path
 
 from benchmarks.planted import planted
 from pgmem.workspace.git import Git as Repository
-from tests.cards.conftest import Committed, Git, committed, git
+from tests.features.cards.conftest import Committed, Git, committed, git
 
 __all__ = ["committed", "git"]
 

@@ -19,20 +19,21 @@ from mcp.client.client import Client
 from starlette.requests import ClientDisconnect
 
 from pgmem import DatabaseUnavailable, InvalidArgument, Memory
+from pgmem.calls import following
 from pgmem.database.connection import Connection, opened
 from pgmem.database.wakes import Wakes
-from pgmem.feed import following, webhooks
-from pgmem.feed.connecting import exchange
-from pgmem.integrations.langgraph import PgmemStore
-from pgmem.mcp.http.changes import stream
+from pgmem.features.feed import webhooks
+from pgmem.features.feed.connecting import exchange
+from pgmem.features.feed.http import stream
+from pgmem.features.integrations.langgraph import PgmemStore
+from pgmem.features.ui.local import local_app
+from pgmem.features.ui.site import COOKIE
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
 from pgmem.sync import Memory as SyncMemory
-from pgmem.ui.local import local_app
-from pgmem.ui.site import COOKIE
 from tests.concurrency.cutting import WAYS, Counted, Left, Program, cut
 from tests.conftest import Call, is_managed, past_the_pooler
-from tests.feed.test_webhooks import SECRET
+from tests.features.feed.test_webhooks import SECRET
 from tests.serving import Agent, serving
 from tests.waiting import until_the_server_says
 

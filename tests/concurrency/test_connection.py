@@ -310,7 +310,7 @@ async def test_saves_behind_one_that_a_silent_server_never_answers_are_queued(
 
 
 @pytest.mark.direct(
-    "a save that a front gave up waiting for may be made, and is kept: tests/cells/test_ways_in.py"
+    "a save that a front gave up waiting for may be made, and is kept: tests/features/cells/test_ways_in.py"
 )
 async def test_a_save_that_runs_out_of_time_has_failed_and_can_be_retried(
     dsn: str, settings: Configure, session: OpenSession

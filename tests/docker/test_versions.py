@@ -15,10 +15,10 @@ from pgmem.doctor.database import examine_server
 from pgmem.install import schema
 from pgmem.server.embedded import EmbeddedServer
 from tests.conftest import caller
+from tests.core.schema.conftest import Program, program
+from tests.core.schema.test_tiers import fill, walk
 from tests.docker.conftest import images
 from tests.docker.stack import run, until
-from tests.schema.conftest import Program, program
-from tests.schema.test_tiers import fill, walk
 from tests.servers.roots import free_port, wait_for
 
 __all__ = ["program"]

@@ -14,11 +14,11 @@ from mcp.types import CallToolResult, ElicitRequestParams, ElicitResult
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.conftest import Call, caller
+from tests.core.tenancy.test_http import token
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session
 from tests.serving import Agent as HttpAgent
 from tests.serving import serving
-from tests.tenancy.test_http import token
 
 __all__ = ["token"]
 

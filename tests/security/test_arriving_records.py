@@ -22,19 +22,19 @@ import pytest
 from pgmem import Memory
 from pgmem.calls.caller import Caller
 from pgmem.calls.methods import Verbs
-from pgmem.feed.exchange import Exchange
-from pgmem.feed.peers import PAGE, StorePeer
-from pgmem.feed.peers import Folder as Exchanged
+from pgmem.features.feed.exchange import Exchange
+from pgmem.features.feed.peers import PAGE, StorePeer
+from pgmem.features.feed.peers import Folder as Exchanged
+from pgmem.features.vault.exchange import Vault
+from pgmem.features.vault.folder import Folder as Notes
 from pgmem.models import Arrival, PeerState
 from pgmem.settings import load
-from pgmem.vault.exchange import Vault
-from pgmem.vault.folder import Folder as Notes
-from tests.cli.conftest import surroundings
 from tests.conftest import Call
+from tests.core.cli.conftest import surroundings
+from tests.core.tenancy.test_http import token
 from tests.fixtures.verbs import ActAs, Rows
 from tests.security.conftest import Session
 from tests.serving import serving
-from tests.tenancy.test_http import token
 
 __all__ = ["surroundings", "token"]
 

@@ -9,10 +9,10 @@ import httpx2
 import pytest
 
 from tests.conftest import Call
+from tests.features.ui.serving import serving
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import SECRET, Session
 from tests.security.test_trust import Source, source
-from tests.ui.serving import serving
 
 __all__ = ["source"]
 
@@ -105,7 +105,7 @@ def test_a_held_change_and_its_relations_have_the_agents_trust(
 
 def test_a_review_lists_every_argument_that_is_carried_out(call: Call, shop: str, source: Source) -> None:
     """The page dropped the relations, the other dates and the purge."""
-    from pgmem.ui.decide import asked
+    from pgmem.features.ui.decide import asked
 
     source("cli")
     call("remember", label="Technology", properties={"name": "sigstore"}, project_id=shop)

@@ -9,8 +9,8 @@ from psycopg.conninfo import make_conninfo
 from pgmem.doctor.database import Finding, examine_server
 from pgmem.install import schema
 from tests.conftest import Call, caller
+from tests.core.tenancy.test_roles import of_installer
 from tests.security.conftest import Session, refused, value
-from tests.tenancy.test_roles import of_installer
 
 __all__ = ["of_installer"]
 

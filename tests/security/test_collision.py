@@ -23,13 +23,13 @@ from psycopg.types.json import Jsonb
 
 from pgmem import Memory
 from pgmem.database.call import clean, statement
-from pgmem.mcp.http import auth
+from pgmem.features.http import auth
 from pgmem.settings import Settings
 from tests.conftest import Call
+from tests.core.tenancy.canaries import DECLARED, PEOPLE, TENANTS, Pot, attack, chosen, declared, make
 from tests.fixtures.logins import verbs
 from tests.fixtures.verbs import ActAs, Each, Rows
 from tests.security.conftest import Session, value
-from tests.tenancy.canaries import DECLARED, PEOPLE, TENANTS, Pot, attack, chosen, declared, make
 
 # hashtextextended(…, 0) is lookup3 of Bob Jenkins with a seed that is known. Its mix of 96 bits goes backwards as well
 # as forwards, so twelve bytes that somebody chooses reach any hash.

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from mcp.server.auth.provider import AccessToken
 
-from pgmem.mcp.http import auth
+from pgmem.features.http import auth
 from tests.concurrency.conftest import Gate, gate
 from tests.conftest import Call
+from tests.core.tenancy.test_http import token
 from tests.fixtures.verbs import Rows
 from tests.serving import Agent, serving
-from tests.tenancy.test_http import token
 
 __all__ = ["gate", "token"]
 

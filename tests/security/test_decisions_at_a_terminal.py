@@ -169,7 +169,7 @@ def test_errors_of_a_cell_are_plain_whatever_a_session_says_of_backslashes(
     call: Any, connection: Any
 ) -> None:
     """The patterns that take the address of a cell out of its errors."""
-    source = (Path(__file__).parents[2] / "pgmem" / "cells" / "front.sql").read_text("utf-8")
+    source = (Path(__file__).parents[2] / "pgmem" / "features" / "cells" / "front.sql").read_text("utf-8")
     begin = source.index("create or replace function front.raise_again")
     connection.execute("create schema front")
     connection.execute(source[begin : source.index("$$;", begin) + 3].encode())

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import Call, caller
+from tests.core.sql.conftest import Rows
 from tests.fixtures.verbs import unheld_changes
 from tests.security.conftest import Session
-from tests.sql.conftest import Rows
 
 
 def read(session: Session) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 
-from pgmem.vault import instructions
+from pgmem.features.vault import instructions
 from tests.conftest import Call
+from tests.features.vault.conftest import Run, run, surroundings
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import SECRET
 from tests.security.test_trust import decided, source
-from tests.vault.conftest import Run, run, surroundings
 
 __all__ = ["decided", "run", "source", "surroundings"]
 

@@ -17,7 +17,7 @@ from pgmem.cli import app
 from pgmem.errors import NotPermitted
 from pgmem.settings import Settings
 from pgmem.workspace.identity import identify
-from tests.hook.conftest import Hook, context, data_dir, hook, repository
+from tests.features.editor.conftest import Hook, context, data_dir, hook, repository
 from tests.repositories import git
 
 __all__ = ["data_dir", "hook"]

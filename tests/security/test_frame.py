@@ -6,8 +6,7 @@ import unicodedata
 
 import pytest
 
-from pgmem import escaping
-from pgmem.editor import texts
+from pgmem import escaping, texts
 
 IGNORABLE = [
     *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180E, 0x180F, 0x200B, 0x200E, 0x202E, 0x2060),

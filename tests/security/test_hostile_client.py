@@ -18,9 +18,9 @@ import httpx2
 import psycopg
 import pytest
 
-from pgmem.mcp.http import connections, fairness
+from pgmem.features.http import connections, fairness
+from tests.core.tenancy.test_http import token
 from tests.serving import Agent, serving
-from tests.tenancy.test_http import token
 
 __all__ = ["token"]
 

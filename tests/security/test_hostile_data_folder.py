@@ -18,7 +18,7 @@ import pytest
 from pgmem import data_folder
 from pgmem.errors import EmbeddedServerError
 from pgmem.install import schema
-from pgmem.mcp.http.app import App, lifespan
+from pgmem.mcp.app import App, lifespan
 from pgmem.server import account
 from pgmem.server.embedded import EmbeddedServer
 from pgmem.settings import Settings

@@ -20,7 +20,7 @@ from pgmem import InvalidArgument, Memory, documents
 from pgmem._verbs import VERBS
 from pgmem.calls.secrets import scrubbed
 from pgmem.cli import app
-from pgmem.importers import Source, Vocabulary, read, transcripts
+from pgmem.features.importers import Source, Vocabulary, read, transcripts
 from pgmem.settings import Settings
 from tests.conftest import Call
 
@@ -147,7 +147,7 @@ def test_notes_outside_of_the_folder_are_not_read(tmp_path: Path) -> None:
 
 
 def test_more_notes_than_fit_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pgmem.importers.markdown.UNPACKED_BYTES", 2**20)
+    monkeypatch.setattr("pgmem.features.importers.markdown.UNPACKED_BYTES", 2**20)
     (tmp_path / "large.md").write_bytes(b" " * (2**20 + 1))
     with pytest.raises(InvalidArgument, match="holds more than 1 MiB of notes"):
         read(Source.markdown, tmp_path, KNOWN)

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from pgmem import escaping
 from pgmem.cli import app
-from pgmem.editor import surface
+from pgmem.features.editor import surface
 from pgmem.mcp.server import create_server
 from pgmem.settings import load
 from tests.conftest import Call

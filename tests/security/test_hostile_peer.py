@@ -14,9 +14,9 @@ import pytest
 
 from pgmem import Memory
 from pgmem.errors import InvalidArgument
-from pgmem.feed import peers
-from pgmem.feed.connecting import exchange
-from pgmem.feed.peers import Folder, HttpPeer
+from pgmem.features.feed import peers
+from pgmem.features.feed.connecting import exchange
+from pgmem.features.feed.peers import Folder, HttpPeer
 from pgmem.settings import Settings
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pgmem import Memory
-from pgmem.cards import Reading, scan
+from pgmem.features.cards import Reading, scan
 from pgmem.settings import load
 from pgmem.workspace.identity import chosen_project
 from pgmem.workspace.trust import trust

@@ -12,9 +12,9 @@ import httpx2
 import pytest
 
 from tests.conftest import Call
+from tests.core.tenancy.test_http import token
 from tests.security.test_hostile_client import Issue
 from tests.serving import Agent, serving
-from tests.tenancy.test_http import token
 
 __all__ = ["token"]
 

@@ -19,7 +19,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from pgmem.cli import app
-from pgmem.editor.catalog import CLIENTS
+from pgmem.features.editor.catalog import CLIENTS
 
 ROOT = Path(__file__).parents[2]
 NOWHERE = "host=127.0.0.1 port=1 dbname=x user=x"

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from pgmem.editor import events
-from pgmem.editor.state import log
+from pgmem.features.editor import events
+from pgmem.features.editor.state import log
 
 Sent = Callable[[bytes], list[str]]
 

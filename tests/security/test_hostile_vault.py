@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Call
+from tests.features.vault.conftest import Run, Sync, run, surroundings, sync, vault
 from tests.fixtures.verbs import ActAs, Rows
-from tests.vault.conftest import Run, Sync, run, surroundings, sync, vault
 
 __all__ = ["run", "surroundings", "sync", "vault"]
 

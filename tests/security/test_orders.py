@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from pgmem import Memory
-from pgmem.editor import texts
+from pgmem import Memory, texts
 from pgmem.errors import NotPermitted
-from pgmem.importers import Vocabulary, loader
+from pgmem.features.importers import Vocabulary, loader
+from pgmem.features.vault import instructions
 from pgmem.settings import Settings
-from pgmem.vault import instructions
 from tests.conftest import Call, caller, past_the_pooler
 from tests.fixtures.verbs import Rows, unheld_changes
 from tests.security.conftest import Session, refused

@@ -19,11 +19,11 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
-from pgmem.cards.cache import Cache
+from pgmem.features.cards.cache import Cache
 from pgmem.models import MemoryScope
 from pgmem.outbox import Outbox, QueuedSave
-from tests.hook.conftest import Hook, data_dir, hook, repository
-from tests.ui.conftest import chromium
+from tests.features.editor.conftest import Hook, data_dir, hook, repository
+from tests.features.ui.conftest import chromium
 
 __all__ = ["chromium", "data_dir", "hook"]
 

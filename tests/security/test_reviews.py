@@ -10,11 +10,11 @@ import httpx2
 import pytest
 
 from tests.conftest import Call
+from tests.features.ui.serving import serving
+from tests.features.vault.conftest import Run, run, surroundings
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import refused
 from tests.security.test_trust import Source, source
-from tests.ui.serving import serving
-from tests.vault.conftest import Run, run, surroundings
 
 __all__ = ["run", "source", "surroundings"]
 

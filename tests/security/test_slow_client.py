@@ -21,13 +21,14 @@ from psycopg.rows import DictRow
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from pgmem.mcp.http import changes, connections, fairness
+from pgmem.features.feed import http as changes
+from pgmem.features.http import connections, fairness
+from pgmem.features.ui import site
 from pgmem.memory import Memory
-from pgmem.ui import site
 from tests.conftest import Call
+from tests.core.tenancy.test_http import token
 from tests.fixtures.verbs import ActAs
 from tests.serving import Agent, process, serving
-from tests.tenancy.test_http import token
 
 __all__ = ["token"]
 

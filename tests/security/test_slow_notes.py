@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pgmem.errors import InvalidArgument
-from pgmem.importers import markdown, mem0, notes
+from pgmem.features.importers import markdown, mem0, notes
 
 PIECES = ("<", "](", "[[", "`", "~~~", "```", " #a", "#1", "#1a", "https://", "[", "|", "<a ")
 LENGTH = 120_000

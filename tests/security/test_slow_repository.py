@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pgmem.cards import decisions, languages, parsing
+from pgmem.features.cards import decisions, languages, parsing
 from pgmem.workspace import git as git_module
 from pgmem.workspace.git import Git, GitUnavailable
 from tests.repositories import git

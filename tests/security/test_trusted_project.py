@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from pgmem.cli import app
 from pgmem.workspace.identity import chosen_project, waits_for_trust
 from tests.conftest import Call
-from tests.hook.conftest import Hook, context, data_dir, hook
-from tests.hook.test_client_session import event, root, transcript
+from tests.features.editor.conftest import Hook, context, data_dir, hook
+from tests.features.editor.test_client_session import event, root, transcript
 
 __all__ = ["data_dir", "event", "hook", "root", "transcript"]
 

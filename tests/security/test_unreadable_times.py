@@ -10,9 +10,9 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import Memory
-from tests.cli.conftest import Run, run, surroundings
 from tests.conftest import Call
-from tests.ui.serving import serving
+from tests.core.cli.conftest import Run, run, surroundings
+from tests.features.ui.serving import serving
 
 __all__ = ["run", "surroundings"]
 

@@ -10,9 +10,9 @@ from psycopg.rows import dict_row
 
 from tests.concurrency.conftest import wait_until_blocked
 from tests.conftest import Call, caller, past_the_pooler
+from tests.core.sql.test_upkeep import import_titles, shop
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session, refused
-from tests.sql.test_upkeep import import_titles, shop
 
 __all__ = ["shop"]
 

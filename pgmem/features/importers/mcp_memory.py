@@ -1,0 +1,66 @@
+"""The official memory server of MCP: entities with observations, and relations, one JSON object per line."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from pgmem.documents import read_bytes
+from pgmem.features.importers.records import Item, Link, Names, Reading, Vocabulary, json_lines
+
+
+def read(path: Path, known: Vocabulary) -> Reading:
+    """Read the server's file. An entity's type is its label, else Concept; its observations are the property notes.
+
+    A relation of an unknown type becomes RELATED_TO, and its type and target are added to the notes.
+    """
+    reading = Reading()
+    entities: dict[str, dict[str, Any]] = {}
+    relations: list[dict[str, Any]] = []
+    for record in json_lines(path, read_bytes(path).decode(), reading):
+        name = str(record.get("name") or "").strip()
+        if record.get("type") == "entity" and name:
+            # A file that two processes wrote can name an entity twice: the observations of both are kept.
+            entity = entities.setdefault(name, {**record, "observations": []})
+            seen = record.get("observations")
+            entity["observations"] += [
+                o
+                for o in (seen if isinstance(seen, list) else ())
+                if isinstance(o, str) and o not in entity["observations"]
+            ]
+        elif record.get("type") == "relation":
+            relations.append(record)
+        else:
+            reading.left_out["lines that are neither an entity with a name nor a relation"] += 1
+    labels = {
+        name: known.label(entity.get("entityType", "")) or "Concept" for name, entity in entities.items()
+    }
+    naming = Names(reading)
+    here = {
+        name: (labels[name], naming.give(labels[name], name, str(entity.get("entityType") or "")))
+        for name, entity in entities.items()
+    }
+    notes: dict[str, list[str]] = defaultdict(list)
+    for record in relations:
+        ends = [str(record.get(end) or "").strip() for end in ("from", "to")]
+        kind = str(record.get("relationType") or "").strip()
+        if not all(end in entities for end in ends):
+            reading.left_out["relations with an end that is not in the file"] += 1
+        elif ends[0] == ends[1]:
+            reading.left_out["relations of an entity with itself"] += 1
+        else:
+            relation = known.relation(kind)
+            if relation is None:
+                notes[ends[0]].append(f"{kind} {ends[1]}".strip())
+                reading.converted[f"{kind} relations: RELATED_TO, and a note"] += 1
+            source, target = (here[end] for end in ends)
+            reading.links.append(Link(source=source, relation=relation or "RELATED_TO", target=target))
+    for name, entity in entities.items():
+        properties: dict[str, Any] = {"notes": [*entity["observations"], *dict.fromkeys(notes[name])]}
+        kind = str(entity.get("entityType") or "").strip()
+        if kind and kind != labels[name]:
+            properties["entity_type"] = kind
+            reading.converted[f"{kind} entities: {labels[name]}"] += 1
+        reading.items.append(Item(label=labels[name], name=here[name][1], properties=properties))
+    return reading

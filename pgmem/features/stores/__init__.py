@@ -1,0 +1,1 @@
+"""Stores: the storage of nodes and vectors, behind two protocols."""

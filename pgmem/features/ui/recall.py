@@ -1,0 +1,52 @@
+"""What sessions got: each answer that brought memories to an agent, and what was named as used or wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from pgmem.features.ui.visit import Page, Visit
+from pgmem.models import RecallEntry
+
+
+@dataclass(slots=True)
+class Got:
+    """What one session got, newest first.
+
+    Attributes:
+        session_id: of the conversation or session; None: not known.
+        agent: the agent or client.
+        answers: those that brought memories.
+        named: how often a memory was named, by the word.
+        tokens: of all answers.
+    """
+
+    session_id: str | None
+    agent: str | None
+    answers: list[RecallEntry] = field(default_factory=list)
+    named: Counter[str] = field(default_factory=Counter)
+    tokens: int = 0
+
+    def add(self, entry: RecallEntry) -> None:
+        """Count an entry in."""
+        self.answers.append(entry)
+        self.tokens += entry.tokens or 0
+        if entry.tokens is None:
+            self.named[entry.act] += 1
+
+
+async def recalled(visit: Visit) -> Page:
+    """The last answers, those of one session together; with `session`, of this one."""
+    session, limit = visit.text("session"), visit.count("limit", 80, 500)
+    after = visit.read("after", "the number of an entry", int)
+    found = await visit.memory.list_recall(visit.project, session, after, limit=limit)
+    sessions: dict[tuple[str | None, str | None], Got] = {}
+    for entry in found:
+        key = (entry.session_id, None if entry.session_id else entry.agent_id)
+        sessions.setdefault(key, Got(entry.session_id, entry.agent_id)).add(entry)
+    earlier = found[-1].seq if len(found) == limit else None
+    return Page(
+        "recall.html",
+        {"recall": found, "next_after": earlier},
+        {"sessions": list(sessions.values()), "session": session},
+    )

@@ -1,8 +1,0 @@
-"""Importers: read memories of other systems, and save them through the usual verbs."""
-
-from __future__ import annotations
-
-from pgmem.importers.loader import Source, load, read
-from pgmem.importers.records import Vocabulary
-
-__all__ = ["Source", "Vocabulary", "load", "read"]
