@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import sys
 from contextlib import suppress
+from importlib import import_module
+
+from pgmem.registry import AT_ONCE
 
 
 def main() -> None:
@@ -17,16 +20,10 @@ def main() -> None:
         with suppress(PgmemError):  # raised again below, where it becomes one line
             run(load())
             return
-    if sys.argv[1:2] == ["hook"]:
-        from pgmem.features.editor import events
-
-        if (call := events.read(sys.argv[2:])) is not None:
-            events.main(call)
-    if sys.argv[1:2] == ["surface"]:
-        from pgmem.features.editor import surface
-
-        if (question := surface.read(sys.argv[2:])) is not None:
-            surface.main(question)
+    if quick := AT_ONCE.get(sys.argv[1] if sys.argv[1:] else ""):
+        begun = import_module(quick)
+        if (call := begun.read(sys.argv[2:])) is not None:
+            begun.main(call)
             return
     from pgmem.cli import app
 

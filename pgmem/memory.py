@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime
 from functools import cached_property
+from math import inf
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -22,6 +23,7 @@ from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
 from pgmem.embeddings.protocol import EmbeddingProvider
 from pgmem.errors import MemoryNotOpen
+from pgmem.features.cards.methods import CardsVerbs
 from pgmem.models import MemoryScope
 from pgmem.settings import Settings, load
 from pgmem.telemetry import attach
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["Memory", "Opening"]
 
 
-class Memory(Verbs):
+class Memory(CardsVerbs, Verbs):  # the methods of features, then those of the core
     """The verbs as methods. Each call is its own transaction, except on a connection of the caller (`on`).
 
     ```python
@@ -65,7 +67,17 @@ class Memory(Verbs):
     outbox_depth = maintenance.outbox_depth
     replica_behind_s = maintenance.replica_behind_s
     embedding_model = property(embedding.embedding_model)
-    replay_outbox = replay_outbox
+
+    async def replay_outbox(self, within_s: float = inf) -> int:
+        """Send the saves in the outbox, in order for each tenant and project; returns how many were recorded.
+
+        Stops when the database does not answer or was upgraded since it was opened. A save older than `outbox_days`, or
+        one that the database refuses, is recorded as failed. No save makes this raise.
+
+        Args:
+            within_s: begin no further save after this many seconds; the others stay in the outbox.
+        """
+        return await replay_outbox(self.caller, within_s)
 
     @cached_property
     def admin(self) -> Admin:

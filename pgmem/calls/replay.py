@@ -6,7 +6,6 @@ import logging
 from dataclasses import dataclass, field, replace
 from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import anyio
@@ -30,9 +29,6 @@ from pgmem.errors import (
 from pgmem.escaping import counted
 from pgmem.outbox import QueuedSave
 
-if TYPE_CHECKING:
-    from pgmem.calls.methods import Verbs
-
 log = logging.getLogger("pgmem")
 
 # SQLSTATE classes of errors that a later try may not meet: deadlock, lack of resources, timeout, shutdown of the
@@ -40,17 +36,16 @@ log = logging.getLogger("pgmem")
 _TEMPORARY = ("40", "53", "55", "57")
 
 
-async def replay_outbox(memory: Verbs, within_s: float = inf) -> int:
+async def replay_outbox(caller: Caller, within_s: float = inf) -> int:
     """Send the saves in the outbox, in order for each tenant and project; returns how many were recorded.
 
     Stops when the database does not answer or was upgraded since it was opened. A save older than `outbox_days`, or
     one that the database refuses, is recorded as failed. No save makes this raise.
 
     Args:
-        memory: whose outbox it is.
+        caller: whose outbox it is.
         within_s: begin no further save after this many seconds; the others stay in the outbox.
     """
-    caller = memory.caller
     if isinstance(caller.database, Attached):
         return 0
     caller.database.outbox.sweep()

@@ -11,13 +11,13 @@ import anyio.to_thread
 import typer
 from rich.text import Text
 
+from pgmem import registry
 from pgmem.cli.options import Store, exit_on_error, stop, store_command, terminal
 from pgmem.database.database import Database
 from pgmem.doctor.database import Finding, examine_server, look
 from pgmem.doctor.examination import examine_outbox
 from pgmem.embeddings import EmbeddingConfigError, create_provider
 from pgmem.errors import PgmemError, first_line
-from pgmem.features.editor.checks import examine_clients
 from pgmem.memory import Memory
 from pgmem.settings import Settings
 
@@ -39,7 +39,8 @@ def doctor(
         findings = exit_on_error(lambda: _examine_cells(store.settings), "the front")
     else:
         findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
-        findings += examine_clients(Path.home(), Path.cwd(), os.environ)
+        for place in registry.found("CHECKS"):
+            findings += registry.imported(place)(Path.home(), Path.cwd(), os.environ)
     if not store.print_json(findings):
         console = terminal()
         for finding in findings:
@@ -48,14 +49,13 @@ def doctor(
 
 
 def _examine_cells(settings: Settings) -> list[Finding]:
-    from pgmem.features.cells.directory import Directory
-    from pgmem.features.cells.examination import examine
-
     front = settings.directory or settings.dsn
     if front is None:
         stop("Name the front: PGMEM_DIRECTORY or --dsn.", 2)
-    with Directory.open(front) as directory:
-        return examine(directory)
+    examine = registry.one("FRONTS")
+    if examine is None:
+        stop("This installation knows no cells.", 2)
+    return list(examine(front))
 
 
 def _line(finding: Finding) -> str:

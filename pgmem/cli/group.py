@@ -7,7 +7,6 @@ import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib import import_module
 from typing import Any
 
 import typer
@@ -15,7 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_group
 
-PANELS: dict[str, dict[str, str]] = {
+from pgmem import registry
+
+_OF_CORE: dict[str, dict[str, str]] = {
     "Start": {
         "demo": "demo:demo",
         "init": "store:init",
@@ -24,17 +25,13 @@ PANELS: dict[str, dict[str, str]] = {
     },
     "Serve": {
         "mcp": "serve:mcp",
-        "ui": "serve:ui",
         "worker": "worker:worker",
-        "connect": "pgmem.features.editor.commands:connect",
         "trust": "trust:trust",
-        "hook": "pgmem.features.editor.commands:hook",
     },
     "Save": {
         "save": "save:save",
         "remember": "save:remember",
         "relate": "save:relate",
-        "import": "pgmem.features.importers.commands:import_",
     },
     "Find": {
         "retrieve": "read:retrieve",
@@ -42,11 +39,8 @@ PANELS: dict[str, dict[str, str]] = {
         "show": "read:show",
         "list": "read:list_",
         "projects": "read:projects",
-        "skills": "pgmem.features.skills.commands:skills",
         "neighbours": "read:neighbours",
         "history": "read:history",
-        "surface": "quality:surface",
-        "follow": "pgmem.features.feed.commands:follow",
         "cypher": "graph:cypher",
     },
     "Forget and undo": {
@@ -65,28 +59,24 @@ PANELS: dict[str, dict[str, str]] = {
         "supersede": "quality:supersede",
         "retry": "quality:retry",
     },
-    "Code base": {"cards": "pgmem.features.cards.commands:app"},
+    "Code base": {},
     "Store": {
         "psql": "store:psql",
         "dsn": "store:dsn_",
         "config": "store:config",
         "graph": "graph:app",
         "reindex": "embed:reindex",
-        "vault": "pgmem.features.vault.commands:app",
-        "export": "pgmem.features.importers.commands:export",
-        "sync": "pgmem.features.feed.commands:sync",
         "backup": "backup:backup",
         "restore": "backup:restore",
     },
     "Tenants and tokens": {
         "tenancy": "tenancy:tenancy",
         "token": "tenancy:token",
-        "cells": "pgmem.features.cells.commands:app",
         "erase-subject": "tenancy:erase_subject",
     },
     "Measure": {"calibrate": "read:calibrate"},
 }
-"""Every command below the heading that `pgmem --help` shows it under: the module in pgmem.cli and the name in it."""
+"""Commands of the core, below their heading of `pgmem --help`: the module in pgmem.cli and the name in it."""
 
 EXAMPLES = {
     "search": (
@@ -97,7 +87,6 @@ EXAMPLES = {
     "show": ("pgmem show Decision 'Sell tea' --project shop", "pgmem show EntityFact Redis --as-of 30d"),
     "list": ("pgmem list --project shop --label Decision", "pgmem list --known-at 2026-09-01T12:00"),
     "projects": ("pgmem projects",),
-    "skills": ("pgmem skills --project shop", "pgmem skills --to .claude/skills"),
     "history": ("pgmem history Decision 'Sell tea'",),
     "neighbours": ("pgmem neighbours EntityFact Redis --hops 2",),
     "remember": ("pgmem remember Technology Redis --set summary='A cache' --relate USES=Linux -p shop",),
@@ -109,14 +98,38 @@ EXAMPLES = {
     "hygiene": ("pgmem hygiene --project shop", "pgmem hygiene --html report.html"),
     "freshness": ("pgmem freshness --project shop --stale-after 90",),
     "decay": ("pgmem decay --archive-below 0.2 --dry-run",),
-    "surface": ("pgmem surface src/orders.py --project shop",),
     "cypher": ("pgmem cypher 'MATCH (d:Decision) RETURN d.title AS title'",),
-    "connect": ("pgmem connect claude-code",),
     "psql": ("pgmem psql -c 'select title from decision'",),
-    "import": ("pgmem import memories.jsonl",),
-    "export": ("pgmem export memories.jsonl",),
 }
 """What the help of a command shows of its use."""
+
+
+def _panels() -> dict[str, dict[str, str]]:
+    """Return the commands of the core and of the features; one of a feature follows the command that it names."""
+    panels = {
+        panel: {name: f"pgmem.cli.{place}" for name, place in commands.items()}
+        for panel, commands in _OF_CORE.items()
+    }
+    waiting = {
+        name: (panel, f"{feature}.{place}", before)
+        for feature, commands in registry.by_feature("COMMANDS")
+        for name, (panel, place, before) in commands.items()
+    }
+    while waiting:
+        # One that follows a command of a feature that is left out comes last in its panel.
+        ready = [name for name, (_, _, before) in waiting.items() if before not in waiting]
+        for name in ready:
+            panel, place, before = waiting.pop(name)
+            commands = [*panels[panel].items()]
+            names = [*panels[panel]]
+            at = names.index(before) + 1 if before in names else len(names)
+            panels[panel] = dict([*commands[:at], (name, place), *commands[at:]])
+    return panels
+
+
+PANELS = _panels()
+"""Every command below its heading: the module and the name in it."""
+EXAMPLES |= registry.merged("EXAMPLES")
 
 REMOVED = {
     "bench": "The benchmarks are not part of the package: run python -m benchmarks in a checkout of pgmem's sources.",
@@ -219,8 +232,7 @@ class Commands(Group):
 
 def _command(name: str, place: str, panel: str) -> Any:
     """Build a command from its function, or a group from its app."""
-    module, _, attribute = place.partition(":")
-    found = getattr(import_module(module if "." in module else f"pgmem.cli.{module}"), attribute)
+    found = registry.imported(place)
     app = typer.Typer(callback=lambda: None)
     if isinstance(found, typer.Typer):
         app.add_typer(found, name=name, rich_help_panel=panel)

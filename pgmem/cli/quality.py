@@ -15,6 +15,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from pgmem import registry
 from pgmem.cli import options
 from pgmem.cli.options import (
     Project,
@@ -106,22 +107,6 @@ def freshness(call: Call) -> None:
         rows = ((item.age_days, item.label, item.title, item.id) for item in report.stale_items)
         console.print(Rows(("days", "label", "title", "id"), rows))
     console.print(Text(report.next_step, "dim"))
-
-
-@store_command
-def surface(
-    store: Store,
-    query: Annotated[str, typer.Argument(help="A line of code, a path or an identifier.")],
-    project: Project = None,
-    limit: Annotated[int, most("memories", 100)] = 5,
-) -> None:
-    """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
-    # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
-    from pgmem.features.editor import surface as quick
-
-    quick.main(
-        quick.Question(query, project, limit, store.settings.dsn, store.settings.data_dir, store.as_json)
-    )
 
 
 @verb_command("merge_entities", "entity", "into")
@@ -216,13 +201,14 @@ def reflect(
 
 async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:
     """The report as HTML, with the dates and texts of the memories that it names."""
-    from pgmem.features.ui.report import quality_page, references
-
+    pages = registry.one("REPORT")
+    if pages is None:
+        stop("This installation draws no pages: leave --html out.")
     known: dict[str, Node] = {}
-    for label, identity in references(state, report)[:_DESCRIBED]:
+    for label, identity in pages.references(state, report)[:_DESCRIBED]:
         with suppress(MemoryNotFound):  # deleted since the report was made
             known[identity] = await memory.get_node(label, identity)
-    return quality_page(state, report, known, repair_command)
+    return str(pages.quality_page(state, report, known, repair_command))
 
 
 def _print_report(store: Store, found: object, shown: Group, html: Path | None, text: str | None) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import getpass
 import logging
 import signal
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import anyio
 import typer
 
+from pgmem import registry
 from pgmem.cli.options import Store, exit_on_error, store_command
 from pgmem.errors import DatabaseUnavailable, summary
 from pgmem.telemetry import logs, tracing
@@ -74,12 +73,8 @@ async def _round(
 ) -> dict[str, int]:
     """Run one round of maintenance, and of extraction if a model is set; count what each did."""
     done = await memory.maintain(stop)
-    if (folder := memory.caller.database.settings.vault_path) is not None:
-        with tried("the vault failed, will retry"):
-            done |= await _notes(memory, folder)
-    if (other := memory.caller.database.settings.sync_with) is not None:
-        with tried("the other store is tried again in the next round", DatabaseUnavailable):
-            done |= await _other_store(memory, other.get_secret_value())
+    for place in registry.found("ROUNDS"):
+        done |= await registry.imported(place)(memory)
     if extractor is not None:
         with tried("no turn is extracted"):
             done |= await _extracted(memory, extractor, stop)
@@ -95,35 +90,6 @@ async def _extracted(memory: Memory, extractor: Extractor, stop: Callable[[], bo
     elif found.calls:
         log.info("extraction completed: %s spent", of_today)
     return {f"extraction_{name}": getattr(found, name) for name in _COUNTED}
-
-
-async def _notes(memory: Memory, folder: Path) -> dict[str, int]:
-    """Bring the vault of VAULT_PATH in step; count what changed."""
-    from pgmem.features.vault.exchange import Vault
-    from pgmem.features.vault.folder import Folder
-
-    found = await Vault(memory, Folder(folder), getpass.getuser()).sync()
-    if found.problems:
-        log.warning("%s notes need a person: pgmem vault sync says which", len(found.problems))
-    return {f"notes_{name}": count for name, count in found.counts.items()}
-
-
-async def _other_store(memory: Memory, other: str) -> dict[str, int]:
-    """Bring the store of PGMEM_SYNC_WITH in step; count what changed here and there."""
-    from pgmem.features.feed.connecting import exchange
-
-    found = await exchange(memory, other)
-    if found.shown:
-        log.warning(
-            "%s changes of the other store need a person: pgmem review lists what waits", len(found.shown)
-        )
-    sides = (("here", found.here), ("there", found.there))
-    return {
-        f"sync_{side}_{name}": count
-        for side, counts in sides
-        for name, count in counts.items()
-        if name != "present"
-    }
 
 
 async def _rounds(settings: Settings, host: str, port: int | None) -> None:
@@ -157,11 +123,9 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                     metrics = Metrics()
                     memory.watch(metrics.record)
                     await tasks.start(serve, Probes(memory, metrics, settings.metrics_token), host, port)
-                if settings.webhook_url is not None:
-                    from pgmem.features.feed.webhooks import deliver, require_secret
-
-                    require_secret(settings)
-                    tasks.start_soon(deliver, memory, settings)
+                for place in registry.found("BESIDE"):
+                    if (work := registry.imported(place)(settings)) is not None:
+                        tasks.start_soon(work, memory, settings)
                 extractor = Extractor.of(settings)
                 every = f"every {settings.worker_interval_s:g} s"
                 asked = ""

@@ -8,30 +8,33 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import anyio
 import psycopg
 from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
+from pgmem import registry
 from pgmem.errors import PgmemError, summary
 from pgmem.memory import Memory
-
-if TYPE_CHECKING:
-    from pgmem.mcp.app import App
 
 log = logging.getLogger("pgmem")
 
 _LISTS: Mapping[str, Sequence[str]] = {
-    "get_relevant_memory": ("digests", "cards"),
     "memory_surface": ("matches",),
     "retrieve_context": ("standing", "items"),
     "search_memory": ("results",),
 }
-"""Where the answer of a tool has memories."""
+"""The lists of memories in answers of tools of the core."""
 
 _MOST = 1_000
+
+
+@cache
+def _lists() -> Mapping[str, Sequence[str]]:
+    return {**_LISTS, **registry.merged("RECALLED")}
 
 
 class Recorder:
@@ -72,7 +75,8 @@ class Recorder:
 
 
 async def note(
-    app: App,
+    recorder: Recorder,
+    opened: Callable[[], Awaitable[Memory]],
     tool: str,
     arguments: Mapping[str, Any],
     found: CallToolResult | InputRequiredResult,
@@ -81,18 +85,20 @@ async def note(
     """Have it recorded which memories an answer brought.
 
     Args:
-        app: the state of the server.
+        recorder: of the server.
+        opened: gives the memory of the request.
         tool: the tool that answered.
         arguments: what it was asked.
         found: its answer with ids.
         shown: the answer as the agent gets it.
     """
-    if tool not in _LISTS or not isinstance(found, CallToolResult) or not isinstance(shown, CallToolResult):
+    lists = _lists().get(tool)
+    if lists is None or not isinstance(found, CallToolResult) or not isinstance(shown, CallToolResult):
         return
-    if ids := _ids(found.structured_content or {}, _LISTS[tool]):
+    if ids := _ids(found.structured_content or {}, lists):
         size = sum(len(part.text) for part in shown.content if isinstance(part, TextContent))
         sent = {"by": tool, "memory_ids": ids, "tokens": size // 4, "project_id": arguments.get("project_id")}
-        app.recalled.add(await app.memory(), sent)
+        recorder.add(await opened(), sent)
 
 
 def _ids(answer: Mapping[str, Any], lists: Sequence[str]) -> list[str]:

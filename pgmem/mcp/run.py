@@ -7,6 +7,8 @@ import signal
 from functools import partial
 from types import FrameType
 
+from pgmem import registry
+from pgmem.errors import InvalidArgument
 from pgmem.mcp.app import EXIT_CODE, App
 from pgmem.mcp.server import create_server
 from pgmem.settings import Settings
@@ -18,10 +20,11 @@ def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", p
     logs.configure(settings)
     if settings.otel:
         tracing.export()
-    if transport == "http":
-        from pgmem.features.http.listening import listen
-
-        listen(settings, host, port)
+    if transport != "stdio":
+        place = registry.merged("TRANSPORTS").get(transport)
+        if place is None:
+            raise InvalidArgument(f"This installation has no transport {transport}: use stdio.")
+        registry.imported(place)(settings, host, port)
         return
     app = App(settings)
     server = create_server(settings, app)

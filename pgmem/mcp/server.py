@@ -6,7 +6,7 @@ import itertools
 import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, TypeVar
 
@@ -20,10 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
 from pydantic import ValidationError
 
-from pgmem import escaping
-from pgmem.features.feed import subscriptions
-from pgmem.features.integrations import server_memory as knowledge
-from pgmem.features.skills import mcp as skills
+from pgmem import escaping, registry
 from pgmem.install.schema import release
 from pgmem.mcp import brief, completion, prompts, recall, resources, tools
 from pgmem.mcp.app import App, lifespan
@@ -84,7 +81,8 @@ class Server(MCPServer[App]):
             found = await self._call(name, escaping.as_sent(arguments), context)
             shown = framed(name, found, self.optional(name), arguments)
             if context is not None:
-                await recall.note(context.request_context.lifespan_context, name, arguments, found, shown)
+                app = context.request_context.lifespan_context
+                await recall.note(app.recalled, app.memory, name, arguments, found, shown)
             return shown
         except UnexpectedToolError:
             raise
@@ -176,8 +174,11 @@ def create_server(
         auth: the OAuth settings, for HTTP.
     """
     app = app or App(settings)
-    memory_tools = settings.toolsets != (knowledge.TOOLSET,)
-    served = [skills.Skills(app)] if memory_tools else []
+    besides = _toolsets()
+    # A server with no tool of a verb says nothing of memories.
+    memory_tools = not besides.keys() >= {*settings.toolsets}
+    bus_of = registry.one("SUBSCRIPTIONS")
+    bus = bus_of and bus_of(app)
     server = Server(
         "pgmem",
         token_verifier=verifier,
@@ -185,24 +186,32 @@ def create_server(
         version=release(),
         instructions=INSTRUCTIONS if memory_tools else None,
         lifespan=lambda _: lifespan(app),
-        subscriptions=(bus := subscriptions.Bus(app)),
+        subscriptions=bus,
         log_level="WARNING",
-        extensions=served,
+        extensions=[registry.imported(place)(app) for place in registry.found("EXTENSIONS") if memory_tools],
     )
     server.make = partial(tools.add, server, app)
     server.listed = tools.names(*settings.toolsets)
     # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
     chosen = "toolsets" in settings.model_fields_set
     server.answered = server.listed if chosen else tools.names(*settings.toolsets, *ALL_TOOLSETS)
-    if knowledge.TOOLSET in settings.toolsets:
-        knowledge.add(server, app)
+    for name, toolset in besides.items():
+        if name in settings.toolsets:
+            toolset.add(server, app)
     resources.add(server, app)
-    for extension in served:
-        skills.add(server, extension)
-    bus.serve(server._lowlevel_server)
+    for place in registry.found("RESOURCES") if memory_tools else ():
+        registry.imported(place)(server, app)
+    if bus is not None:
+        bus.serve(server._lowlevel_server)
     prompts.add(server)
     completion.add(server, app)
     return server
+
+
+@cache
+def _toolsets() -> Mapping[str, Any]:
+    """Return the modules of tools besides the verbs, by toolset."""
+    return {name: registry.imported(place) for name, place in registry.merged("TOOLSETS").items()}
 
 
 def as_listed(tool: Tool) -> Tool:
@@ -253,7 +262,8 @@ def framed(
     found = brief.answer(tool, result.structured_content, asked)
     telling = {k: v for k, v in found.items() if v or k not in optional}
     answer = escaping.as_data(without_nulls(telling))
-    text = knowledge.text_of(tool, answer) or escaping.as_data_in_json(
+    own = (toolset.text_of(tool, answer) for toolset in _toolsets().values())
+    text = next(filter(None, own), None) or escaping.as_data_in_json(
         json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     )
     content = [TextContent(type="text", text=text)]

@@ -7,12 +7,13 @@ fields that are not named here where its verb takes any (properties).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
-from pgmem import inputs
+from pgmem import inputs, registry
 from pgmem._verbs import KINDS
 
 _OPEN = ConfigDict(extra="allow")
@@ -67,48 +68,6 @@ class Target(TypedDict):
     type: str
     name: str
     label: NotRequired[str]
-
-
-@with_config(_OPEN)
-class Filters(TypedDict, total=False):
-    """Which cards a query takes."""
-
-    types: list[str]
-    statuses: list[str]
-    confidences: list[str]
-    match_mode: Literal["any", "all"]
-
-
-@with_config(_OPEN)
-class Evidence(inputs.CardEvidence, total=False):
-    """What a card rests on."""
-
-
-@with_config(_OPEN)
-class Receipt(TypedDict, total=False):
-    """What a finished change was."""
-
-    intent_id: str
-    changed_paths: list[str]
-    claims: list[str]
-    review: str
-
-
-@with_config(_OPEN)
-class Module(TypedDict):
-    """A module of a repository, and what it imports and exports."""
-
-    path: str
-    doc: NotRequired[str]
-    imports: NotRequired[list[str]]
-    exports: NotRequired[list[str]]
-
-
-@with_config(_OPEN)
-class Report(TypedDict):
-    """What a scan of a repository saw; its tests and digests may be sent too."""
-
-    modules: list[Module]
 
 
 @with_config(_OPEN)
@@ -177,10 +136,13 @@ SHAPES: Mapping[str, Any] = {
     "related_entities": list[RelatedEntity],
     "properties": Properties,
     "relations": Annotated[list[Target], BeforeValidator(_targets), AfterValidator(_by_relation)],
-    "filters": Filters,
-    "evidence": list[Evidence],
-    "receipt": Receipt,
-    "report": Report,
     "answer": ExtractionAnswer,
 }
-"""The type of an object, or a list of objects, by the name of the argument."""
+"""The type of an object, or a list of objects, by the name of the argument of a tool of the core."""
+
+
+@cache
+def shapes() -> Mapping[str, Any]:
+    """Return the type of an object, or a list of objects, by the name of the argument; features bring theirs."""
+    brought = (registry.imported(place) for place in registry.found("SHAPES"))
+    return {name: shape for each in (SHAPES, *brought) for name, shape in each.items()}

@@ -27,7 +27,7 @@ from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.mcp import approval as approvals
 from pgmem.mcp.app import App
 from pgmem.mcp.arguments import declare
-from pgmem.mcp.shapes import SHAPES
+from pgmem.mcp.shapes import shapes
 from pgmem.memory import Memory
 
 P = ParamSpec("P")
@@ -143,9 +143,9 @@ def _brief(meaning: str) -> str:
 
 def _shaped(name: str, kind: Any) -> Any:
     """Return the type of an argument in JSON, with the fields of its objects."""
-    if name not in SHAPES:
+    if name not in shapes():
         return _as_sent(kind)
-    return SHAPES[name] | None if type(None) in get_args(kind) else SHAPES[name]
+    return shapes()[name] | None if type(None) in get_args(kind) else shapes()[name]
 
 
 def _as_sent(kind: Any) -> Any:

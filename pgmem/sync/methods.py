@@ -6,6 +6,7 @@ Written by scripts/generate from the chapters of sql/; do not edit.
 from __future__ import annotations
 
 from pgmem.calls import methods
+from pgmem.memory import Memory
 from pgmem.sync.thread import Operations, Portal, waiting
 
 __all__ = ["Admin", "Verbs"]
@@ -104,18 +105,18 @@ class Verbs(Portal):
     list_activity = waiting(methods.Verbs.list_activity)
     list_skills = waiting(methods.Verbs.list_skills)
     list_rules = waiting(methods.Verbs.list_rules)
-    get_relevant_memory = waiting(methods.Verbs.get_relevant_memory)
-    query_engineering_memory = waiting(methods.Verbs.query_engineering_memory)
+    get_relevant_memory = waiting(Memory.get_relevant_memory)
+    query_engineering_memory = waiting(Memory.query_engineering_memory)
     validate_claims = waiting(methods.Verbs.validate_claims)
-    record_candidate = waiting(methods.Verbs.record_candidate)
-    propose_from_receipt = waiting(methods.Verbs.propose_from_receipt)
-    refresh_from_run = waiting(methods.Verbs.refresh_from_run)
+    record_candidate = waiting(Memory.record_candidate)
+    propose_from_receipt = waiting(Memory.propose_from_receipt)
+    refresh_from_run = waiting(Memory.refresh_from_run)
     declare_intent = waiting(methods.Verbs.declare_intent)
-    finish_intent = waiting(methods.Verbs.finish_intent)
-    manage_engineering_memory = waiting(methods.Verbs.manage_engineering_memory)
+    finish_intent = waiting(Memory.finish_intent)
+    manage_engineering_memory = waiting(Memory.manage_engineering_memory)
     settle_branches = waiting(methods.Verbs.settle_branches)
-    what_changes = waiting(methods.Verbs.what_changes)
-    which_files = waiting(methods.Verbs.which_files)
+    what_changes = waiting(Memory.what_changes)
+    which_files = waiting(Memory.which_files)
     begin_extraction = waiting(methods.Verbs.begin_extraction)
     apply_extraction = waiting(methods.Verbs.apply_extraction)
     changes = waiting(methods.Verbs.changes)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 import psycopg
 
+from pgmem import registry
 from pgmem.calls.methods import Verbs
-from pgmem.calls.projects import project_of
 from pgmem.calls.replay import replay_outbox
 from pgmem.database.watch import Watcher
 from pgmem.errors import DatabaseUnavailable, PgmemError, SchemaOutdated, summary
-from pgmem.features.cards.around import check_sources
 from pgmem.worker.embedding import embed_waiting, index_vectors, refresh_statistics
 
 if TYPE_CHECKING:
@@ -45,16 +45,17 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
         DatabaseUnavailable: the database does not answer.
     """
     if memory.caller.database.is_front:
-        return {"arrived": await replay_outbox(memory)}
+        return {"arrived": await replay_outbox(memory.caller)}
     steps: dict[str, Callable[[], Awaitable[int]]] = {
         "renewed": lambda: _renew_all(memory, stop),
-        "arrived": lambda: replay_outbox(memory),
+        "arrived": lambda: replay_outbox(memory.caller),
         "embedded": lambda: embed_waiting(memory, stop=stop),
         "left_to_index": lambda: index_vectors(memory, stop=stop),
         "recounted": lambda: refresh_statistics(memory),
         "reordered": lambda: _reorder(memory, stop),
-        "compared": lambda: _compare(memory),
     }
+    for name, place in registry.merged("STEPS").items():
+        steps[name] = partial(registry.imported(place), memory.caller)
     done = dict.fromkeys((*steps, "pruned", "archived"), 0)
     for name, step in steps.items():
         if stop is not None and stop():
@@ -93,15 +94,6 @@ async def _reorder(memory: Verbs, stop: Callable[[], bool] | None) -> int:
     while not (stop is not None and stop()) and (entries := await memory.refresh_dedup(if_worth=True)):
         total += entries
     return total
-
-
-async def _compare(memory: Verbs) -> int:
-    """Compare the files that memories rest on with the repository of the settings; how many."""
-    root = memory.caller.database.settings.repository
-    if root is None:
-        return 0
-    project = memory.caller.database.settings.repository_project or await project_of(memory.caller, root)
-    return await check_sources(memory.caller, project, root)
 
 
 async def _renew_all(memory: Verbs, stop: Callable[[], bool] | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from generation import methods
 from generation.catalog import Verb
 from generation.code import WRITTEN, formatted
 
@@ -38,6 +39,7 @@ SYNC = '''\
 from __future__ import annotations
 
 from pgmem.calls import methods
+from pgmem.memory import Memory
 from pgmem.sync.thread import Operations, Portal, waiting
 
 __all__ = ["Admin", "Verbs"]
@@ -65,16 +67,15 @@ def admin(verbs: list[Verb]) -> str:
 
 def sync(verbs: list[Verb]) -> str:
     """Return the module of the verbs without await."""
-    agents, operators = (
-        _members(verbs, "waiting(methods.Verbs.{0})", operators=chosen) for chosen in (False, True)
-    )
+    agents, operators = (_members(verbs, "waiting({1}.{0})", operators=chosen) for chosen in (False, True))
     return formatted(SYNC.format(written=WRITTEN, agents=agents, operators=operators))
 
 
 def _members(verbs: list[Verb], value: str, *, operators: bool) -> str:
     """Return a line for each verb of operators, or for each of all others."""
+    core = {verb.name for verb in verbs if verb.name not in methods.AROUND or verb.name in methods.OF_CORE}
     return "\n".join(
-        f"    {verb.name} = {value.format(verb.name)}"
+        f"    {verb.name} = {value.format(verb.name, 'methods.Verbs' if verb.name in core else 'Memory')}"
         for verb in verbs
         if verb.answer and (verb.rights in _OPERATORS) == operators
     )

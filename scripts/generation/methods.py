@@ -1,4 +1,7 @@
-"""pgmem/_verbs.py, the verbs as data, and pgmem/calls/methods.py, the verbs as methods of `Memory`."""
+"""pgmem/_verbs.py, the verbs as data, and the verbs as methods of `Memory`.
+
+pgmem/calls/methods.py holds those of the core, methods.py of a feature those with a function in its around.py.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,19 @@ from typing import Any
 
 from generation.catalog import Argument, Verb
 from generation.code import WRITTEN, camel, formatted
-from pgmem import models
-from pgmem.calls.around import AROUND
+from pgmem import models, registry
+from pgmem.calls.around import AROUND as OF_CORE
 from pgmem.declaration import Argument as Declared
 from pgmem.declaration import Kind
 
-__all__ = ["methods", "table"]
+__all__ = ["methods", "of_features", "table"]
+
+OF_FEATURES: dict[str, list[Callable[..., Any]]] = {
+    place.removesuffix(".around"): [*registry.imported(f"{place}:AROUND")]
+    for place in registry.found("AROUND")
+}
+"""The functions around verbs of each feature that brings some."""
+AROUND = OF_CORE | {each.__name__: each for functions in OF_FEATURES.values() for each in functions}
 
 PYTHON = {
     "text": "str",
@@ -52,9 +62,45 @@ class Verbs:
 '''
 
 
+OF_FEATURE = '''\
+class {0}(Verbs):
+    """The verbs of a feature as methods; `Memory` inherits them."""
+
+'''
+
+
 def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
-    """Return the module of the generated methods."""
-    made = [verb for verb in verbs if verb.answer]
+    """Return the module of the generated methods of the core."""
+    elsewhere = {each.__name__ for functions in OF_FEATURES.values() for each in functions}
+    around = sorted({module(each) for each in OF_CORE.values()} | {"saves"})
+    return _module(
+        [verb for verb in verbs if verb.answer and verb.name not in elsewhere],
+        domains,
+        "The verbs as methods; each calls its verb, or its function of calls/around.py.",
+        f"from pgmem.calls import {', '.join(around)}\nfrom pgmem.calls.caller import Caller\n",
+        "Verbs",
+        CLASS,
+    )
+
+
+def of_features(verbs: list[Verb], domains: dict[str, str]) -> dict[str, str]:
+    """Return the module of the generated methods of each feature that has functions around verbs."""
+    made = {}
+    for feature, functions in OF_FEATURES.items():
+        names = {each.__name__ for each in functions}
+        title = f"{camel(feature.rpartition('.')[2])}Verbs"
+        made[feature] = _module(
+            [verb for verb in verbs if verb.answer and verb.name in names],
+            domains,
+            "The verbs of this feature as methods; each calls its function of around.py.",
+            f"from pgmem.calls.methods import Verbs\nfrom {feature} import around\n",
+            title,
+            OF_FEATURE.format(title),
+        )
+    return made
+
+
+def _module(made: list[Verb], domains: dict[str, str], text: str, imports: str, title: str, head: str) -> str:
     used = {argument.type.removeprefix("pgmem.") for verb in made for argument in verb.sent}
     kinds = {name: kind for name, rule in domains.items() if name in used and (kind := alias(rule))}
     body = "\n\n".join(method(verb, kinds) for verb in made)
@@ -65,17 +111,13 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     }
     names = sorted(classes & set(re.findall(r"\b[A-Z]\w+", re.sub(r'""".*?"""', "", body, flags=re.DOTALL))))
     aliases = "".join(f"{camel(name)} = {kind}\n" for name, kind in kinds.items())
-    around = {module(each) for each in AROUND.values()}
     return formatted(
-        f'"""The verbs as methods; each calls its verb, or its function of calls/around.py.\n\n{WRITTEN}\n"""\n\n'
+        f'"""{text}\n\n{WRITTEN}\n"""\n\n'
         "from __future__ import annotations\n\n"
         "from collections.abc import Callable, Mapping, Sequence\nfrom datetime import date as Date\n"
         "from datetime import datetime\nfrom typing import Annotated, Any, Literal\nfrom uuid import UUID\n\n"
         "from annotated_types import Ge, Le\nfrom pydantic import JsonValue\n\n"
-        f"from pgmem.calls import {', '.join(sorted(around - {'cards'} | {'saves'}))}\n"
-        "from pgmem.features.cards import around as cards\n"
-        "from pgmem.calls.caller import Caller\n"
-        f'from pgmem.models import {", ".join(names)}\n\n__all__ = ["Verbs"]\n\n{aliases}\n\n{CLASS}{body}\n'
+        f'{imports}from pgmem.models import {", ".join(names)}\n\n__all__ = ["{title}"]\n\n{aliases}\n\n{head}{body}\n'
     )
 
 
@@ -193,8 +235,7 @@ def compact(arguments: list[Argument]) -> str:
 
 def module(function: Callable[..., object]) -> str:
     """Return the name of the module of a function."""
-    package, _, name = function.__module__.rpartition(".")
-    return package.rpartition(".")[2] if name == "around" else name
+    return function.__module__.rpartition(".")[2]
 
 
 def call(verb: Verb, params: str, passed: str) -> str:

@@ -7,9 +7,13 @@ import re
 from functools import cache
 from pathlib import Path
 
+from pgmem import registry
 from pgmem._verbs import VERBS
-from pgmem.calls.around import AROUND
+from pgmem.calls.around import AROUND as OF_CORE
 
+AROUND = OF_CORE | {
+    each.__name__: each for place in registry.found("AROUND") for each in registry.imported(f"{place}:AROUND")
+}
 ROOT = Path(__file__).parent.parent.parent
 CHANGES = r"(?:insert into|update|delete from) pgmem\.(\w+)"
 READS = r"(?:from|join) pgmem\.(\w+)"

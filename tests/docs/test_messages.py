@@ -121,7 +121,9 @@ def test_no_message_to_an_agent_names_what_it_cannot_call() -> None:
 
 
 def test_no_message_at_a_terminal_names_a_verb() -> None:
-    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "pgmem" / "cli").glob("*.py"))
+    package = ROOT / "pgmem"
+    commands = [*(package / "cli").glob("*.py"), *(package / "features").glob("*/commands.py")]
+    code = "".join(path.read_text(encoding="utf-8") for path in commands)
     typed_verbs = {verb for verb in VERBS if re.search(rf"\.{verb}\(|verb_command\(\s*\"{verb}\"", code)}
     assert len(typed_verbs) > 40
     read = [message for message, verbs in read_by() if verbs & typed_verbs]

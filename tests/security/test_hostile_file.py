@@ -20,7 +20,9 @@ from pgmem import InvalidArgument, Memory, documents
 from pgmem._verbs import VERBS
 from pgmem.calls.secrets import scrubbed
 from pgmem.cli import app
-from pgmem.features.importers import Source, Vocabulary, read, transcripts
+from pgmem.features.importers import transcripts
+from pgmem.features.importers.loader import Source, read
+from pgmem.features.importers.records import Vocabulary
 from pgmem.settings import Settings
 from tests.conftest import Call
 

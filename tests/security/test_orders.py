@@ -11,7 +11,8 @@ import pytest
 
 from pgmem import Memory, texts
 from pgmem.errors import NotPermitted
-from pgmem.features.importers import Vocabulary, loader
+from pgmem.features.importers import loader
+from pgmem.features.importers.records import Vocabulary
 from pgmem.features.vault import instructions
 from pgmem.settings import Settings
 from tests.conftest import Call, caller, past_the_pooler

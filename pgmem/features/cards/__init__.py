@@ -10,6 +10,12 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "Reading", "scan", "settled", "standing"]
 
+COMMANDS = {"cards": ("Code base", "commands:app", None)}
+AROUND = "around"
+SHAPES = "shapes:SHAPES"
+RECALLED = {"get_relevant_memory": ("digests", "cards")}
+STEPS = {"compared": "around:compared"}
+
 
 def __getattr__(name: str) -> object:
     """Import the scanner on first use, so that `pgmem hook`, for which a session waits, starts fast."""

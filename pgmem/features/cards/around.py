@@ -223,3 +223,26 @@ async def _read(caller: Caller, reading: Reading, project_id: str, base: str | N
         if report["complete"]:
             raise
         await _read(caller, reading, project_id, None)
+
+
+async def compared(caller: Caller) -> int:
+    """Compare the files that memories rest on with the repository of the settings; how many."""
+    root = caller.database.settings.repository
+    if root is None:
+        return 0
+    project = caller.database.settings.repository_project or await project_of(caller, root)
+    return await check_sources(caller, project, root)
+
+
+AROUND = (
+    get_relevant_memory,
+    query_engineering_memory,
+    what_changes,
+    which_files,
+    record_candidate,
+    propose_from_receipt,
+    finish_intent,
+    manage_engineering_memory,
+    refresh_from_run,
+)
+"""The functions around verbs."""

@@ -17,6 +17,12 @@ _MANY_TITLES = 5_000_000
 """Titles above which a rebuild of the index of titles keeps the saves of a cell waiting for minutes."""
 
 
+def of_front(dsn: str) -> list[Finding]:
+    """Return the findings about the front of a DSN and its cells."""
+    with Directory.open(dsn) as directory:
+        return examine(directory)
+
+
 def examine(directory: Directory) -> list[Finding]:
     """Examine the directory, each cell, what the cells have in common, and where organisations have rows."""
     return list(_examine(directory))

@@ -1,4 +1,4 @@
-"""`pgmem connect`: add pgmem to the settings of a client. `pgmem hook`: the command that its hooks call."""
+"""`pgmem connect`: add pgmem to the settings of a client. `pgmem hook`, `pgmem surface`: what clients call."""
 
 from __future__ import annotations
 
@@ -6,12 +6,25 @@ import asyncio
 import difflib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from pgmem.cli.options import DataDir, DryRun, Dsn, exit_on_error, load_settings, terminal
+from pgmem import registry
+from pgmem.cli.options import (
+    DataDir,
+    DryRun,
+    Dsn,
+    Project,
+    Store,
+    exit_on_error,
+    load_settings,
+    most,
+    stop,
+    store_command,
+    terminal,
+)
 from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
@@ -113,14 +126,16 @@ def connect(
 
 def _instruct(client: str, folder: Path, *, undo: bool, dry_run: bool) -> None:
     """Bring the block of a file of instructions up to date."""
-    from pgmem.features.vault import instructions
     from pgmem.workspace.identity import waits_for_trust
 
+    instructions = registry.one("INSTRUCTIONS")
+    if instructions is None:
+        stop("This installation keeps no file of instructions.")
     if client not in instructions.FILES:
         raise typer.BadParameter(f"{client} reads no file of instructions in a folder.")
     file = folder.resolve() / instructions.FILES[client]
 
-    async def run() -> tuple[instructions.Kept, bool]:
+    async def run() -> tuple[Any, bool]:
         from pgmem.calls import projects
         from pgmem.memory import Memory
 
@@ -197,3 +212,19 @@ def hook(
     from pgmem.features.editor import events
 
     events.main(events.Call(event, client, dsn, str(data_dir) if data_dir else None))
+
+
+@store_command
+def surface(
+    store: Store,
+    query: Annotated[str, typer.Argument(help="A line of code, a path or an identifier.")],
+    project: Project = None,
+    limit: Annotated[int, most("memories", 100)] = 5,
+) -> None:
+    """Print memories about a line or a path, for an editor's hook. Prints nothing when none fits; starts no server."""
+    # `pgmem.__main__` answers most calls before this module is imported; --env-file and --help come here.
+    from pgmem.features.editor import surface as quick
+
+    quick.main(
+        quick.Question(query, project, limit, store.settings.dsn, store.settings.data_dir, store.as_json)
+    )

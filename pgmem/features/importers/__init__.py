@@ -1,8 +1,7 @@
 """Importers: read memories of other systems, and save them through the usual verbs."""
 
-from __future__ import annotations
-
-from pgmem.features.importers.loader import Source, load, read
-from pgmem.features.importers.records import Vocabulary
-
-__all__ = ["Source", "Vocabulary", "load", "read"]
+COMMANDS = {
+    "import": ("Save", "commands:import_", "relate"),
+    "export": ("Store", "commands:export", "vault"),
+}
+EXAMPLES = {"import": ("pgmem import memories.jsonl",), "export": ("pgmem export memories.jsonl",)}

@@ -20,7 +20,9 @@ from pgmem.cli.options import Store, embed_waiting, print_json, progress, stop, 
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.errors import InvalidArgument, first_line
 from pgmem.escaping import counted
-from pgmem.features.importers import Source, Vocabulary, load, read, transcripts
+from pgmem.features.importers import transcripts
+from pgmem.features.importers.loader import Source, load, read
+from pgmem.features.importers.records import Vocabulary
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 __all__ = ["extra"]
 
+TOOLSETS = {"server-memory": "server_memory"}
+
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:

@@ -1,1 +1,6 @@
 """Skills: procedures of the memory as folders of files, for clients that read such."""
+
+COMMANDS = {"skills": ("Find", "commands:skills", "projects")}
+EXAMPLES = {"skills": ("pgmem skills --project shop", "pgmem skills --to .claude/skills")}
+EXTENSIONS = ("mcp:Skills",)
+RESOURCES = ("mcp:add",)

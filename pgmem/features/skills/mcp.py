@@ -97,8 +97,9 @@ class Skills(Extension):
             raise MCPError(INTERNAL_ERROR, escaping.as_data(self._app.trouble or str(error))) from error
 
 
-def add(server: MCPServer[App], skills: Skills) -> None:
+def add(server: MCPServer[App], app: App) -> None:
     """Register each SKILL.md as a resource."""
+    skills = Skills(app)
 
     async def read(path: str) -> str:
         try:

@@ -6,3 +6,6 @@ They are rendered on the server; every page is a plain URL, and the same URL wit
 `pgmem mcp --transport http`, for people who sign in with a token; `report` is the quality report as one file. A page
 calls `Memory` and nothing else: the rules are in the verbs.
 """
+
+COMMANDS = {"ui": ("Serve", "commands:ui", "mcp")}
+REPORT = "report"

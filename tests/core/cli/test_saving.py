@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pgmem.registry import FEATURES
 from tests.conftest import output_of
 from tests.core.cli.conftest import Run
 from tests.fixtures.verbs import Rows
@@ -178,13 +179,19 @@ def test_a_command_imports_only_what_it_needs() -> None:
         "print(*(m for m in sys.modules if m.partition('.')[0] in "
         "('pgmem', 'psycopg', 'pydantic', 'rich', 'sqlalchemy', 'alembic', 'mcp', 'numpy', 'jinja2', 'httpx2')))"
     )
-    assert set(output_of(sys.executable, "-c", code).split()) == {"pgmem", "pgmem.cli", "pgmem.cli.group"}
+    found = set(output_of(sys.executable, "-c", code).split())
+    assert found - {"pgmem.features", *FEATURES} == {
+        "pgmem",
+        "pgmem.cli",
+        "pgmem.cli.group",
+        "pgmem.registry",
+    }
     code = (
         "import sys, typer.main; before = len(sys.modules); from pgmem.cli import app; "
         "typer.main.get_command(app).get_command(None, 'status'); "
         "print(len(sys.modules) - before, "
         "*(m for m in ('sqlalchemy', 'alembic', 'mcp', 'numpy', 'jinja2', 'httpx2', 'yaml', 'tokenizers', "
-        "'pgmem.features.importers', 'pgmem.features.ui') if m in sys.modules))"
+        "'pgmem.features.importers.loader', 'pgmem.features.ui.site') if m in sys.modules))"
     )
     count, *heavy = output_of(sys.executable, "-c", code).split()
     assert heavy == []
