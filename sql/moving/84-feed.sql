@@ -328,7 +328,7 @@ create or replace function pgmem.begin_feed() returns void
 language sql set search_path = pgmem, pg_temp as $$
   delete from pgmem.change;
   update pgmem.feed set id = gen_random_uuid(), kept_stamp = '0', kept_seq = 0, kept_digest = '',
-    erased_stamp = '0', erased_seq = 0, mark = null,
+    erased_stamp = '0', erased_seq = 0,
     system = (select c.system_identifier::text from pg_control_system() c);
 $$;
 comment on function pgmem.begin_feed is
