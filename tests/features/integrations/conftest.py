@@ -17,7 +17,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def settings(dsn: str, tmp_path: Path) -> Settings:
-    return Settings(dsn=dsn, data_dir=tmp_path, prepare=True, retry_wait_s=0)
+    # Their tests with threads wait for ever once a call fails, which on a busy machine a time limit would do.
+    return Settings(
+        dsn=dsn, data_dir=tmp_path, prepare=True, retry_wait_s=0, retrieval_timeout_s=300, write_timeout_s=300
+    )
 
 
 @pytest.fixture
