@@ -135,7 +135,7 @@ def test_half_the_words_shared_waits_for_a_person_and_writes_nothing(
         second["message"]
         == f"Cannot distinguish duplicate vs supersede. Review candidate: {first['artifact_id']}"
     )
-    assert "resolve_review" in str(second["next_step"])
+    assert "pgmem review" in str(second["next_step"])
     assert rows("select title from pgmem.node where label = 'Decision'") == [{"title": "a b c"}]
 
 

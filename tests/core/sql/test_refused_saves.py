@@ -154,7 +154,7 @@ def test_the_next_step_of_a_refusal_is_kept(call: Call, shop: str) -> None:
     refused = call("save_decision", title="a b d", rationale="s", project_id=shop)
     (listed,) = call("get_save_status", project_id=shop)["saves"]
     assert listed["next_step"] == refused["next_step"]
-    assert "resolve_review" in listed["next_step"]
+    assert "pgmem review" in listed["next_step"]
 
 
 @pytest.mark.parametrize("global_save", [True, False])

@@ -20,7 +20,7 @@ async def test_with_policy_off_missing_memory_is_an_error_that_names_the_ways_in
 ) -> None:
     setting("cards_sync_policy", "off")
     async with opened(tree, named=False) as memory:
-        with pytest.raises(ContractError, match=r"sync policy off.*refresh_from_run.*pgmem cards init"):
+        with pytest.raises(ContractError, match=r"sync policy off.*pgmem cards init.*refresh_from_run"):
             await memory.get_relevant_memory("shop", SCOPE)
         made = await memory.manage_engineering_memory("shop", "refresh_from_run")
         assert made["counts"]["inserted"] > 0  # type: ignore[index,call-overload,operator]
