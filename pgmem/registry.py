@@ -42,7 +42,7 @@ FEATURES = (
 )
 """The features, in the order in which they are asked."""
 
-AT_ONCE = {
+AT_ONCE: dict[str, str] = {
     "hook": "pgmem.features.editor.events",
     "surface": "pgmem.features.editor.surface",
 }
