@@ -124,7 +124,9 @@ async def test_a_session_that_goes_on_after_the_answer_has_the_memory(
 ) -> None:
     await learn(memory)
     own = repository(tmp_path / "pay", PAY)
-    assert "OSPREY" not in session(own, "one")
+    text = session(own, "one")
+    assert "OSPREY" not in text
+    assert "This folder may be of a project that already has a memory" in text
     assert trust(str(own), "--yes").exit_code == 0
     assert "OSPREY" in session(own, "one")
 

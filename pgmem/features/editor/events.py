@@ -42,8 +42,8 @@ _REMEMBERED = (
 )
 _EMPTY = "pgmem keeps the memory of this project; nothing is stored yet."
 _UNTRUSTED = (
-    "This folder says that it is of another project, which has a memory; "
-    "it counts once the person you work for runs `pgmem trust` here."
+    "This folder may be of a project that already has a memory, which "
+    "is brought once the person you work for runs `pgmem trust` here."
 )
 _RULES = "Mention once to the person you work for: {} for your yes, pgmem review."
 _NOT_WHOLE = "Not every instruction is whole in this list: call retrieve_context for them."
