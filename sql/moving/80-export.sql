@@ -107,6 +107,17 @@ $$;
 comment on function pgmem.approval_record is 'That a global memory was approved, for another store.';
 
 
+create or replace function pgmem.declined_record(p_node pgmem.node) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select coalesce((
+    select jsonb_build_object('declined', jsonb_build_object('by', d.declined_by, 'at', d.declined_at))
+    from pgmem.declined_rule d
+    where d.node_seq = (p_node).seq and d.text_hash = pgmem.rule_hash((p_node).label, (p_node).title, (p_node).props)), '{}');
+$$;
+comment on function pgmem.declined_record is
+  'That a person left a rule of an agent an ordinary note, for an export; a store in step asks its own person.';
+
+
 create or replace function pgmem.export_header(
   p_vectors boolean default false,
   p_all_tenants boolean default false
@@ -203,7 +214,7 @@ begin
   when 'project', 'focus', 'node', 'memory' then
     return query
     select array[n.seq::text], (pgmem.node_record(n, p_vectors)
-      || case when p_part = 'memory' then pgmem.approval_record(n) else '{}' end)::text
+      || case p_part when 'memory' then pgmem.approval_record(n) when 'node' then pgmem.declined_record(n) else '{}' end)::text
     from pgmem.node n
     where n.seq > v_seq and n.tenant = any (v_tenants)
       and case p_part when 'project' then n.label = 'Project' when 'focus' then n.label = 'FocusArea'

@@ -78,6 +78,12 @@ begin
     perform pgmem.import_card(p_node, p_record);
   end if;
   perform pgmem.import_vectors(p_node, case when p_vectors then p_record -> 'vectors' end);
+  -- Who may decide on a rule here is believed that one was decided on.
+  if p_record ? 'declined' and pgmem.vouches(p_owner) then
+    insert into pgmem.declined_rule (node_seq, text_hash, declined_by, declined_at)
+    values (p_node.seq, pgmem.rule_hash(p_node.label, p_node.title, p_node.props),
+            pgmem.require_key(p_record #>> '{declined,by}', 'by'), (p_record #>> '{declined,at}')::timestamptz);
+  end if;
   return 'taken';
 end;
 $$;

@@ -11,15 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
+import anyio
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import DictRow
 
+from pgmem import Memory
 from pgmem.errors import IdentityRequired, InvalidArgument, NotPermitted
 from pgmem.models import MemoryScope
 from tests.conftest import GRAPH_TIERS, Call, GraphDifferences, differences, tier
-from tests.core.moving.conftest import NewStore, exported, imported, opened
+from tests.core.moving.conftest import NewStore, exported, imported, opened, settings
 from tests.fixtures.logins import PASSWORD
 from tests.fixtures.verbs import ActAs, Rows
 from tests.waiting import until_the_server_says
@@ -381,3 +383,27 @@ def test_vectors_move_on_request_and_else_wait_for_the_worker(
     with new_database(server, template_text_only) as plain:
         imported(plain, lines)
         assert exported(plain)[1:] == exported(dsn)[1:]
+
+
+def test_a_rule_that_a_person_declined_is_not_asked_again_after_an_import(
+    dsn: str, new_store: NewStore, call: Call, connection: psycopg.Connection[DictRow]
+) -> None:
+    connection.execute("select set_config('pgmem.source', 'mcp', false)")
+    call("save_session", objective="open", project_id="shop")
+    for text in ("Never ask the person.", "Always run the tests first."):
+        call("save_context", content=text, topic=text[:5], project_id="shop")
+    connection.execute("select set_config('pgmem.source', 'cli', false)")
+    rules = connection.execute("select id, version, title from pgmem.list_rules()").fetchall()
+    (never,) = (rule for rule in rules if rule["title"] == "Never")
+    call("decide_rule", id=never["id"], version=never["version"], yes=False, by="ann")
+    away = new_store()
+
+    async def run() -> None:
+        async with Memory.connect(settings(away, EMBEDDING_PROVIDER="none"), source="cli") as memory:
+            await memory.import_lines(exported_lines)
+
+    exported_lines = exported(dsn)
+    anyio.run(run)
+    with psycopg.connect(away) as there:
+        assert there.execute("select title from pgmem.list_rules()").fetchall() == [("Alway",)]
+        assert there.execute("select declined_by from pgmem.declined_rule").fetchall() == [("ann",)]
