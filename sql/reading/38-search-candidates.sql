@@ -18,7 +18,12 @@ comment on function pgmem.stat_scopes is
   'The numbers under which the memories of a search are counted; null: all projects.';
 
 
-create or replace function pgmem.scope_size(p_filter pgmem.search_filter, out memories bigint, out mean_length float8)
+create or replace function pgmem.scope_size(
+  p_filter pgmem.search_filter,
+  out memories bigint,
+  out mean_length float8,
+  out is_counted boolean
+)
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -28,7 +33,8 @@ begin
   from pgmem.text_stat s
   where s.tenant = any (p_filter.tenants)
     and case when v_scopes is null then s.project_seq >= 0 else s.project_seq = any (v_scopes) end;
-  if coalesce(memories, 0) < 64 then
+  is_counted := coalesce(memories, 0) >= 64;
+  if not is_counted then
     -- Young: nothing is counted yet, or so little that a few more memories change the mean.
     select count(*), avg(n.text_length) into memories, mean_length
     from (select n.text_length from pgmem.node n
@@ -42,7 +48,7 @@ begin
 end;
 $$;
 comment on function pgmem.scope_size is
-  'How many memories a scope holds and their mean length: from the kept counts, counted only where it is young.';
+  'How many memories a scope holds and their mean length: from the kept counts, counted only where it is young (not is_counted).';
 
 
 -- How much shorter than the scope each agent writes, from -1 (e times as long) to 1 (e times as short); an agent that
@@ -181,7 +187,8 @@ begin
              and 'Turn' = any (p_filter.labels) and n.status = 'captured' limit v_most)) found) end)::float8 as df
     from unnest(p_lexemes[:200]) as q(lexeme) cross join lateral (
       select coalesce(sum(s.memories), 0) as df from pgmem.lexeme_stat s
-      where s.tenant = any (p_filter.tenants) and s.lexeme = q.lexeme
+      -- Counts of a young scope are of too few memories: a word of each of the first five would look rare among forty.
+      where v_size.is_counted and s.tenant = any (p_filter.tenants) and s.lexeme = q.lexeme
         and case when v_scopes is null then s.project_seq >= 0 else s.project_seq = any (v_scopes) end) k) c;
   v_words.memories := greatest(v_words.memories, v_words.counts[cardinality(v_words.counts)]);
   -- The forms of a word are as rare as all of them together, and a text need not hold more than one.

@@ -91,6 +91,17 @@ def test_camel_case_is_taken_apart(call: Call, memories: str) -> None:
     assert [m["name"] for m in found["matches"]] == ["checkout_form"]
 
 
+def test_a_word_of_all_memories_is_common_although_it_was_counted_when_there_were_few(
+    call: Call, shop: str, connection: psycopg.Connection[DictRow]
+) -> None:
+    """A save counts the words of its scope by chance, also when it is the fourth one."""
+    for number in range(40):
+        call("save_context", content=f"the shop has shelf {number} for item{number}", project_id=shop)
+        if number == 3:
+            connection.execute("select pgmem.count_words(tenant) from pgmem.node where label = 'Project'")
+    assert call("memory_surface", query="the shelf of the shop", project_id=shop)["matches"] == []
+
+
 @pytest.mark.parametrize(
     "query", ["ab", "", "  x ", "the and of", "elephants", "the shelf of the shop", "%%% ((", "'; drop"]
 )
