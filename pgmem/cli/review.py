@@ -26,6 +26,7 @@ from pgmem.cli.options import (
     terminal,
 )
 from pgmem.escaping import visible
+from pgmem.kinds import said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,8 +44,7 @@ _CHANGES: dict[str, dict[str, str]] = {
     "edit_memory": {"supersede": "[s] make the change", "drop": "[d] keep it as it is"},
     "remember": {"supersede": "[s] make the change", "drop": "[d] keep it as it is"},
 }
-"""What a choice does where a change of one memory waits."""
-_KEPT = ("relevance_score", "last_validated_at")  # properties that pgmem writes, and nobody says
+"""The effect of a choice where a change of one memory waits."""
 
 
 @store_command
@@ -65,8 +65,8 @@ def review(
     """
     decider = by or getpass.getuser()
     if rule is not None:
-        item, begins = store.run(partial(_shown, identity=rule))
-        if not _decided(store, item, decider, begins):
+        item = store.run(partial(_shown, identity=rule))
+        if not _decided(store, item, decider):
             raise typer.Exit(1)
         return
     if save_id is not None:
@@ -82,7 +82,7 @@ def review(
     if not pending and not rules:
         console.print("No save is pending review. No rule of an agent waits.")
     for held in pending:
-        detail = store.run(partial(_detail, save=held))
+        detail = store.run(partial(_of_save, save_id=held.save_id))
         console.print(_panel(held, detail))
         names = _names(detail)
         answer = chosen(", ".join([*(names[one] for one in detail.outcomes), "[l]ater", "[q]uit"]))
@@ -107,14 +107,13 @@ async def _of_save(memory: Memory, save_id: UUID) -> ReviewDetail:
     return await memory.get_review(save_id)
 
 
-async def _shown(memory: Memory, identity: UUID) -> tuple[WaitingRule, datetime | None]:
-    """A memory as it is, as something to decide on, and when it begins where that is still to come."""
+async def _shown(memory: Memory, identity: UUID) -> WaitingRule:
+    """A memory as it is, as something to decide on."""
     from pgmem.models import WaitingRule
 
     node = await memory.find_memory(identity)
     kind: Literal["rule", "pattern"] = "pattern" if node.label == "Pattern" else "rule"
-    begins = node.valid_from if node.valid_from and node.valid_from > datetime.now(UTC) else None
-    rule = WaitingRule(
+    return WaitingRule(
         id=node.id,
         label=node.label,
         kind=kind,
@@ -131,12 +130,12 @@ async def _shown(memory: Memory, identity: UUID) -> tuple[WaitingRule, datetime 
         valid_from=node.valid_from,
         valid_to=node.valid_to,
     )
-    return rule, begins
 
 
-def _decided(store: Store, item: WaitingRule, by: str, begins: datetime | None = None) -> bool | None:
+def _decided(store: Store, item: WaitingRule, by: str) -> bool | None:
     """Ask whether a rule is the person's word; whether it was decided, None to ask no more."""
     terminal().print(_rule(item))
+    begins = item.valid_from if item.valid_from and item.valid_from > datetime.now(UTC) else None
     since = "now on" if begins is None else f"{shown(begins)} on"
     answer = chosen(f"[y]es, it holds from {since}, [n]o, it stays a note, [l]ater, [q]uit")
     if answer in ("y", "n"):
@@ -153,9 +152,7 @@ async def _decide(memory: Memory, item: WaitingRule, yes: bool, by: str) -> Edit
 
 
 def _rule(item: WaitingRule) -> Panel:
-    texts = {
-        name: value for name, value in item.properties.items() if value != item.title and name not in _KEPT
-    }
+    texts = {name: value for name, value in said(item.label, item.properties).items() if value != item.title}
     about = {
         "kind": item.label,
         "focus": item.focus,
@@ -166,9 +163,9 @@ def _rule(item: WaitingRule) -> Panel:
     }
     lines = filter(None, (asked(texts), asked(about)))
     text = Text.assemble((f"{visible(item.title)}\n", "bold"), visible("\n".join(lines)))
-    said = f"an agent's {item.kind}" + (f", named used {item.held} times" if item.held else "")
+    whose = f"an agent's {item.kind}" + (f", named used {item.held} times" if item.held else "")
     where = item.project or "all projects"
-    return Panel(text, title=Text(f"{visible(where)}: {said}"), subtitle=str(item.id))
+    return Panel(text, title=Text(f"{visible(where)}: {whose}"), subtitle=str(item.id))
 
 
 def asked(arguments: Mapping[str, object]) -> str:
@@ -191,10 +188,6 @@ async def _resolve(memory: Memory, detail: ReviewDetail, outcome: Outcome, by: s
     )
 
 
-async def _detail(memory: Memory, save: Review) -> ReviewDetail:
-    return await memory.get_review(save.save_id)
-
-
 def _names(detail: ReviewDetail) -> dict[str, str]:
     """The choices of a review, by outcome, each with its effect."""
     if detail.verb == "forget" and detail.arguments.get("purge"):
@@ -213,10 +206,8 @@ def _panel(item: Review, detail: ReviewDetail) -> Panel:
         new = asked(detail.arguments)
     text = Text.assemble(("new   ", "bold"), f"{detail.verb}\n{visible(new)}")
     if detail.candidate_id is not None:
-        kept = {
-            name: value for name, value in (detail.candidate_properties or {}).items() if name not in _KEPT
-        }
-        text.append("\n\nkept  ", "bold").append(visible(f"{item.candidate_title}\n{asked(kept)}"))
+        kept = asked(said(detail.candidate_label, detail.candidate_properties or {}))
+        text.append("\n\nkept  ", "bold").append(visible(f"{item.candidate_title}\n{kept}"))
     alike = f": titles {item.score:.0%} alike" if item.score and detail.verb not in _CHANGES else ""
     title = Text(f"{visible(item.project or 'all projects')}{alike}")
     return Panel(text, title=title, subtitle=str(item.save_id))

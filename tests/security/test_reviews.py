@@ -92,6 +92,28 @@ def test_page_and_command_line_show_the_memory_that_a_review_brings_in(
         assert "a canary beside it" in text
 
 
+def test_page_and_command_line_show_every_text_of_a_rule_that_a_yes_takes_over(
+    dsn: str, tmp_path: Path, call: Call, shop: str, source: Source, run: Run
+) -> None:
+    """In whichever property it is: some are numbers of a kind, and texts of another."""
+    source("mcp")
+    texts = {
+        name: f"a canary in {name}" for name in ("owner", "date", "relevance_score", "last_validated_at")
+    }
+    call("remember", label="Concept", project_id=shop,
+         properties={"name": "tests", "notes": "Always run the tests first.", **texts})  # fmt: skip
+    shown = run("review", input="l\n").stdout
+    with (
+        serving(dsn, tmp_path, embedding_provider="none") as (address, link),
+        httpx2.Client(base_url=address, timeout=30) as client,
+    ):
+        client.get(link())
+        page = client.get("/ui/decide/approvals").text
+    for text in texts.values():
+        assert text in shown
+        assert text in page
+
+
 @pytest.fixture
 def agents(call: Call, shop: str, source: Source) -> Any:
     """The decision of an agent, which holds what no person said."""

@@ -14,6 +14,7 @@ from pgmem.escaping import counted
 from pgmem.features.ui import words
 from pgmem.features.ui.memories import back_to, forgotten, reverted
 from pgmem.features.ui.visit import Page, Redirect, Visit, one_of
+from pgmem.kinds import said
 from pgmem.models import Card, MemoryEntry, Review, ReviewDetail, SaveStatus, WaitingRule
 
 Outcome = Literal["new", "supersede", "drop"]
@@ -116,8 +117,7 @@ async def approvals(visit: Visit) -> Page:
 
 def _ruled(rule: WaitingRule) -> list[tuple[str, str]]:
     """All that a rule says beside its title, by name."""
-    texts = {name: value for name, value in rule.properties.items() if name not in _BESIDE}
-    return [(name, text) for name, text in asked(texts) if text != rule.title]
+    return [(name, text) for name, text in asked(said(rule.label, rule.properties)) if text != rule.title]
 
 
 async def decide_rule(visit: Visit) -> Redirect:

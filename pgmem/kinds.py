@@ -1,0 +1,23 @@
+"""The properties of a memory by the fields of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pgmem._verbs import KINDS
+
+__all__ = ["said"]
+
+_MEASURED = {
+    kind.label: {field.name for field in kind.fields if field.type in ("relevance", "time")} for kind in KINDS
+}
+
+
+def said(label: str | None, properties: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the properties of a memory without the numbers and times that its kind has beside its texts.
+
+    A person who decides on a memory is shown all others, whatever their names: a text may be in any of them.
+    """
+    measured = _MEASURED.get(label or "", set())
+    return {name: value for name, value in properties.items() if name not in measured}
