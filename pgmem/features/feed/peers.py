@@ -27,7 +27,7 @@ PAGE = 500
 _TIMEOUT_S = 600.0
 _REQUEST_BYTES = 250_000
 _ANSWER_BYTES = 128 * 2**20
-"""Of an answer of a server, unpacked: a page of 500 memories of the longest texts, with their vectors."""
+"""The most of an answer of a server, unpacked: a page of 500 memories of the longest texts, with their vectors."""
 FOLDER = "folder"
 """In known_peer the name of the last file that was written into a folder; with a feed, of the last that was read."""
 SMALL_BYTES = 2**20
@@ -237,7 +237,7 @@ class HttpPeer:
                 raise DatabaseUnavailable(f"{self._address}: {said}")
         raise InvalidArgument(f"{self._address}: {said}")
 
-    async def _read(self, answer: httpx2.Response) -> bytes:
+    async def _read(self, answer: httpx2.Response) -> bytearray:
         """Read an answer as it is unpacked, and no more than a page has: 0.3 MB of gzip may be a gigabyte."""
         text = bytearray()
         async for part in answer.aiter_bytes():
@@ -247,7 +247,7 @@ class HttpPeer:
                     f"{self._address} answered with more than {_ANSWER_BYTES // 2**20} MiB, which no page of a "
                     "store has: check the address."
                 )
-        return bytes(text)
+        return text
 
     def _options(self) -> dict[str, str]:
         return {"vectors": "1"} if self.vectors else {}
