@@ -1101,7 +1101,7 @@ class ReviewDetail(Answer):
     outcomes: list[str] = field(default_factory=list)
     """How it can be decided."""
     restored_title: str | None = None
-    """Of the version that a revert brings back."""
+    """The title of the version that a revert brings back."""
     restored_properties: dict[str, JsonValue] | None = None
 
 

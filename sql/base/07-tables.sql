@@ -9,7 +9,7 @@
 --   moved_tables      the rows that move between cells (36-cells)
 --   row_records, import_row   the parts of an export that are rows of a table (80-export, 81-import-places)
 --
--- A backup takes all tables. The types and constraints are those of the migrations; tests/schema/test_tables.py compares
+-- A backup takes all tables. The types and constraints are those of the migrations; tests/core/schema/test_tables.py compares
 -- the declarations with the catalog.
 --
 -- Locks: secure_table: the table, against readers too, only where its security differs from what is declared.
@@ -114,7 +114,7 @@ select pgmem.declare_table('embedding', 'tenant', p_shown_to => 'tenant', p_move
 select pgmem.declare_table('embedding_queue', 'node', '{node_seq}', p_moves => 'always');
 select pgmem.declare_table('archived_vector', 'node', '{node_seq}', p_moves => 'always');
 
--- What each store makes of its rows: the index of titles in the order of its words, the counts of words, the feed.
+-- Rows that each store makes of the others: the index of titles in the order of its words, the counts of words, the feed.
 select pgmem.declare_table('dedup_token', 'node', '{node_seq}');
 select pgmem.declare_table('token_frequency', 'tenant');
 select pgmem.declare_table('title_order', 'tenant');
@@ -122,6 +122,6 @@ select pgmem.declare_table(name, 'tenant', p_adopted => 'missing', p_counts => t
 from unnest('{word_count,text_stat,lexeme_stat,source_stat}'::text[]) as name;
 select pgmem.declare_table('change', 'tenant', p_shown_to => 'tenant', p_adopted => 'all');
 
--- What was recalled, and what came of it.
+-- Memories that were brought to agents, and their use.
 select pgmem.declare_table('recall_event', 'tenant', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'all');
 select pgmem.declare_table('usefulness', 'tenant', p_shown_to => 'tenant', p_moves => 'always', p_adopted => 'missing');

@@ -312,7 +312,7 @@ begin
     end if;
     perform pgmem.require_length(jsonb_build_array(v_state -> 'title', v_props)),
       pgmem.require_period((v_state ->> 'valid_from')::timestamptz, (v_state ->> 'valid_to')::timestamptz);
-    -- What programs keep has its own form.
+    -- Rows that programs keep have their own form.
     continue when v_label.name in ('Item', 'File', 'Message', 'Turn');
     if jsonb_path_exists(v_props, 'lax $.**{21 to last}') then
       raise exception using errcode = 'PM001', message = 'properties are nested more than 20 deep; send flat ones.';

@@ -349,7 +349,7 @@ created_at timestamptz, updated_at timestamptz
 artifact_title text?: Of the memory that is stored already and would be brought in.
 artifact_properties object?
 outcomes text[] = {}: How it can be decided.
-restored_title text?: Of the version that a revert brings back.
+restored_title text?: The title of the version that a revert brings back.
 restored_properties object?
 $$);
 

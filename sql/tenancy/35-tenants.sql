@@ -259,7 +259,7 @@ begin
   for v_table in
     select t.name, t.rows_of, t.counts, t.adopted = 'missing' as missing,
            exists (select from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant' and a.attgenerated = '') as plain,
-           -- Of a key with the tenant the other columns, where rows that the tenant has already stay.
+           -- The other columns of a key with the tenant, where rows that the tenant has already stay.
            case when t.adopted = 'missing' then (
              select string_agg(format(' and own.%1$I = t.%1$I', a.attname), '' order by a.attnum)
              from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey)

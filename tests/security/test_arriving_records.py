@@ -132,7 +132,7 @@ STORE: dict[str, Callable[[Record], Record]] = {
     "a kind that no store has": lambda r: {**r, "label": "Order"},
     "of a project of others": lambda r: {**r, "project": "proj-carol"},
 }
-"""Of a memory as a whole."""
+"""Rules of a memory as a whole."""
 AHEAD_OF_NOW: dict[str, Callable[[Record], Record]] = {
     "created a century ahead": lambda r: {**r, "created_at": AHEAD, "updated_at": AHEAD},
     "recorded a century ahead": lambda r: {**r, "recorded_at": AHEAD},
@@ -143,7 +143,7 @@ OF_PERSONS: dict[str, Callable[[Record], Record]] = {
     "a text that steers": lambda r: texts(r, STEERS),
     "for all": lambda r: {**r, "scope": "global", "approved": True, "project": None},
 }
-"""What only who vouches for it brings."""
+"""Rules that hold for all but who vouches for the record."""
 RULES = FORM | STORE | AHEAD_OF_NOW | OF_PERSONS
 WAYS = ("sql", "http", "http vouching", "dsn", "folder", "file", "import", "vault")
 ASKED = {
@@ -160,7 +160,7 @@ CARRIED = {
     "vault": {"a text that is too long", "a property that is an essay", "a name that is too long", "true for all times",
               "true before Christ", "an empty period", "nested deep"},
 }  # fmt: skip
-"""What a record of another system, and a note, can say at all."""
+"""Rules that a record of another system, or a note, can break at all."""
 KINDS = ("Context", "Decision", "Pattern", "Session", "EntityFact", "Concept", "Technology")
 
 
@@ -327,7 +327,7 @@ class Ways:
         self._address, self._tokens, self._round = address, tokens, 0
 
     async def send(self, way: str, records: list[Record]) -> Became:
-        """What a way in answers to records, by their ids."""
+        """The answers of a way in to records, by their ids."""
         self._round += 1
         match way:
             case "sql":

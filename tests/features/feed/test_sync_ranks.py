@@ -20,9 +20,9 @@ from tests.conftest import new_database
 from tests.features.feed.test_sync_model import BEGIN, NAMES, TITLES, USERS, Store, exchanged
 
 SEED = int(os.environ.get("PGMEM_RANK_SEED", "46"))
-"""Of the first history; that of each next one is one more."""
+"""The seed of the first history; that of each next one is one more."""
 HISTORIES = int(os.environ.get("PGMEM_RANK_HISTORIES", "1000"))
-"""Of the long test."""
+"""The histories of the long test."""
 AGENT = 0.5
 HELD = """
 select n.id::text, n.label, n.key, n.title, n.props, n.status::text, n.valid_from, n.valid_to, n.trust_level, n.version,
