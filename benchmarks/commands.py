@@ -330,6 +330,46 @@ def longmemeval(store: EmptyStore, data: DataFile) -> None:
 
 @app.command()
 @store_command
+def notes(
+    store: EmptyStore,
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            exists=True,
+            file_okay=False,
+            help="A git work tree with Markdown files, or a folder of notes with questions.",
+        ),
+    ],
+) -> None:
+    """Measure how written notes are found by commit subjects and identifiers, beside Okapi BM25."""
+    from benchmarks import notes as bench
+
+    report = store.measure(bench.run, data)
+    metrics = ("hit@1", "R@5", "R@10", "MRR")
+    rows = []
+    for name, row in report["sets"].items():
+        for kind, part in row["kinds"].items():
+            if part["pgmem"]["n"]:
+                compared = (f"{part['won']}:{part['lost']}", f"{part['p']:.2g}")
+                for who, beside in (("pgmem", compared), ("okapi", ("", ""))):
+                    figures = (f"{part[who][metric]:.1f}" for metric in metrics)
+                    rows.append((f"{name}, {kind}", who, part["pgmem"]["n"], *figures, *beside))
+    _print(
+        f"notes, {report['provider']}: first places that only one has right (won:lost) and p of the sign test; "
+        f"a search p50 {report['p50_ms']} ms",
+        ("", "", "n", *metrics, "won:lost", "p"),
+        rows,
+    )
+    if report["confidence"]:
+        terminal().print(
+            "own questions, and those of the next set: "
+            + ", ".join(f"{key} {value}" for key, value in report["confidence"].items())
+        )
+
+
+@app.command()
+@store_command
 def facts(store: EmptyStore, data: DataFile) -> None:
     """Measure whether the newest of contradicting facts is first: FactConsolidation, as contexts and as facts."""
     from benchmarks import facts as bench
