@@ -1,4 +1,4 @@
-"""Routing without a server, for an agent whose database is away: the rules of sql/quality/62-routing.sql."""
+"""Routing without a server, for an agent whose database is away: the rules of sql/core/quality/62-routing.sql."""
 
 from __future__ import annotations
 

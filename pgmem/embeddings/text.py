@@ -68,7 +68,7 @@ def text_hash(text: str) -> str:
 
 
 def _other_texts(label: DescribedLabel, fields: Mapping[str, object]) -> list[object]:
-    """Return the texts outside of the label's text fields, as `other_texts` in sql/base/03-texts.sql does."""
+    """Return the texts outside of the label's text fields, as `other_texts` in sql/core/base/03-texts.sql does."""
     known = {*label.text_fields, *_NOT_STORED, label.key_field, label.title_field}
     found = []
     for name in sorted(fields.keys() - known, key=str.encode):
@@ -83,7 +83,7 @@ def _other_texts(label: DescribedLabel, fields: Mapping[str, object]) -> list[ob
 def _composed(
     label: DescribedLabel, title: str, fields: Mapping[str, object], others: Sequence[object] = ()
 ) -> str:
-    """Return label, title and texts, as `embedding_text` in sql/base/03-texts.sql composes them."""
+    """Return label, title and texts, as `embedding_text` in sql/core/base/03-texts.sql composes them."""
     parts = [] if label.title_field in label.text_fields else [title]
     for value in (*(fields.get(name) for name in label.text_fields), *others):
         texts = [_shown(item) for item in (value if isinstance(value, list) else [value]) if item is not None]

@@ -5,7 +5,7 @@ upgrade. Both happen in one transaction under one lock: ten callers take turns, 
 
 An upgrade has four parts, in this order. The triggers of the graph go, because they are functions of the release
 before; the migrations change the tables; the chapters bring all functions; the graph gets its triggers again. Rows that
-the rules of this release store otherwise are renewed after the transaction, in batches (sql/install/87-renewal).
+the rules of this release store otherwise are renewed after the transaction, in batches (sql/core/install/87-renewal).
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ HEAD = """\
 An install runs these chapters in the order of their numbers. Each begins with its purpose and its locks, and calls what an
 earlier one or itself defines; the exceptions are named in `tests/docs/test_calls.py`. Tables, types and indexes are in
 `migrations/`. In psql, `select * from pgmem.verb` lists the same verbs. The functions that chapters make of declarations, such as
-`save_decision`, are shown in [made.sql](saving/made.sql).
+`save_decision`, are shown in [made.sql](made.sql).
 
 - **Locks** are taken in one order: the row of the save_id, the row of the token, the scope locks sorted, rows of node by seq.
 - **Errors** are of class `PM`; the page of errors (`make docs`, docs/reference/errors.md) lists them.

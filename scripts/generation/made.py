@@ -1,4 +1,4 @@
-"""sql/saving/made.sql: the functions that chapters make of declarations, as a file that is searched and compared."""
+"""sql/made.sql: the functions that chapters make of declarations, as a file that is searched and compared."""
 
 from __future__ import annotations
 

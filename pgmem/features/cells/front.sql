@@ -3,7 +3,7 @@
 -- A front is an ordinary PostgreSQL with PL/Proxy. It holds no memory: its functions have the names and the arguments of
 -- the verbs, find the cell of the caller's organisation, and call the verb there, identity and verb in one statement and
 -- so in one transaction. pgmem cells init runs this file, as a superuser, and then front.make, which writes the functions
--- from the signatures of a cell (sql/tenancy/36-cells).
+-- from the signatures of a cell (sql/features/cells/36-cells).
 --
 -- Schemas: front, the directory, which stays; pgmem, what clients call, and relay, the functions of PL/Proxy below it,
 -- both written by front.make each time. A client can call nothing in front or relay, so it cannot send another's identity.

@@ -91,7 +91,7 @@ def test_views_are_in_the_chapters_that_are_replaced_only_where_they_changed() -
 
 def test_every_file_is_installed_once() -> None:
     installed = [path.resolve() for path in schema._chapters()]
-    made = schema._SQL / "saving" / "made.sql"  # shows what the chapters make
+    made = schema._SQL / "made.sql"  # shows what the chapters make
     assert sorted([*installed, made.resolve()]) == sorted(
         path.resolve() for path in schema._SQL.rglob("*.sql")
     )

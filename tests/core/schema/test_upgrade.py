@@ -317,7 +317,7 @@ def test_a_failed_upgrade_names_the_chapter_and_the_line_and_changes_nothing(
     chapter.write_text(text + "\nselect nothing from nowhere;\n", encoding="utf-8")
     with pytest.raises(Exception, match="nowhere") as caught:
         schema.upgrade(dsn)
-    assert caught.value.__notes__ == [f"in sql/reading/43-neighbours.sql, line {text.count(chr(10)) + 2}"]
+    assert caught.value.__notes__ == [f"in sql/core/reading/43-neighbours.sql, line {text.count(chr(10)) + 2}"]
     assert schema_of(dsn) == before
 
 
