@@ -24,8 +24,8 @@ Upgrade = Callable[[], None]
 
 # What a later release calls otherwise.
 RENAMED = {
-    "reading/42-search-memory.sql": ("p_min_relevance", "p_least_relevance"),
-    "saving/28-plain-kinds.sql": ("relevance_score", "relevance"),
+    "core/reading/42-search-memory.sql": ("p_min_relevance", "p_least_relevance"),
+    "core/saving/28-plain-kinds.sql": ("relevance_score", "relevance"),
 }
 
 

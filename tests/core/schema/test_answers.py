@@ -16,7 +16,7 @@ LINE = "from_id uuid, rel_type text, to_id uuid, created boolean"
 
 
 def edge_with(sql_folder: Path, attributes: str) -> None:
-    chapter = sql_folder / "nodes" / "19-edges.sql"
+    chapter = sql_folder / "core" / "nodes" / "19-edges.sql"
     text = chapter.read_text(encoding="utf-8")
     assert LINE in text
     chapter.write_text(text.replace(LINE, attributes), encoding="utf-8")

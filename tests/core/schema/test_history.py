@@ -185,7 +185,7 @@ def test_an_upgrade_gives_way_to_a_save_instead_of_a_deadlock(empty: str, sql_fo
     dsn = past_the_pooler(empty)
     schema.upgrade(dsn)
     for name in ("90-views", "95-triggers"):
-        with (sql_folder / "install" / f"{name}.sql").open("a", encoding="utf-8") as chapter:
+        with (sql_folder / "core" / "install" / f"{name}.sql").open("a", encoding="utf-8") as chapter:
             chapter.write("\n-- changed\n")
     lines: list[str] = []
     waits = "exists (select from pg_stat_activity a where %(saver)s = any (pg_blocking_pids(a.pid)))"
@@ -312,7 +312,7 @@ def test_a_server_that_fails_in_the_middle_is_answered_with_what_to_do(
     dsn = past_the_pooler(database())
     install_released(dsn, program)
     before = released_schema_of(dsn)
-    chapter = sql_folder / "install/95-triggers.sql"
+    chapter = sql_folder / "core/install/95-triggers.sql"
     text = chapter.read_text(encoding="utf-8")
     failing = f"do $$ begin raise exception using errcode = '{sqlstate}', message = 'it cannot'; end $$;"
     chapter.write_text(f"{text}\n{failing}\n", encoding="utf-8")

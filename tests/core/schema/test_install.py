@@ -77,7 +77,7 @@ def test_an_upgrade_that_replaces_everything_changes_nothing_but_the_functions(d
 
 def test_a_changed_view_is_replaced_with_all_that_reads_it(dsn: str, sql_folder: Path) -> None:
     works(dsn)
-    view = sql_folder / "base/09-visible.sql"
+    view = sql_folder / "core/base/09-visible.sql"
     view.write_text(
         view.read_text(encoding="utf-8").replace("select e.*", "select e.*, 1 as one", 1), encoding="utf-8"
     )
@@ -89,7 +89,7 @@ def test_a_changed_view_is_replaced_with_all_that_reads_it(dsn: str, sql_folder:
 
 
 def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    (sql_folder / "saving/24-saving.sql").write_text(
+    (sql_folder / "core/saving/24-saving.sql").write_text(
         "create function pgmem.saved() returns nonsense", encoding="utf-8"
     )
     with pytest.raises(Exception, match="no language specified"):
@@ -99,7 +99,7 @@ def test_a_broken_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> No
 
 
 def test_a_broken_last_file_leaves_nothing_behind(empty: str, sql_folder: Path) -> None:
-    with (sql_folder / "install/95-triggers.sql").open("a", encoding="utf-8") as file:
+    with (sql_folder / "core/install/95-triggers.sql").open("a", encoding="utf-8") as file:
         file.write("\nselect 1 / 0;\n")
     with pytest.raises(Exception, match="division by zero"):
         schema.upgrade(empty)
@@ -109,7 +109,7 @@ def test_a_broken_last_file_leaves_nothing_behind(empty: str, sql_folder: Path) 
 def test_a_broken_upgrade_leaves_the_store_as_it_was(dsn: str, sql_folder: Path) -> None:
     works(dsn)
     before = schema_of(dsn)
-    saved = sql_folder / "saving/24-saving.sql"
+    saved = sql_folder / "core/saving/24-saving.sql"
     whole = saved.read_text(encoding="utf-8")
     saved.write_text("select 1 / 0;", encoding="utf-8")
     with pytest.raises(Exception, match="division by zero"):

@@ -61,7 +61,7 @@ def kinds(catalog: ModuleType, dsn: str) -> dict[str, Kind]:
 
 
 def test_a_kind_is_added_by_one_chapter(dsn: str, sql_folder: Path, catalog: ModuleType) -> None:
-    (sql_folder / "saving" / "25-save-risk.sql").write_text(RISK, encoding="utf-8")
+    (sql_folder / "core" / "saving" / "25-save-risk.sql").write_text(RISK, encoding="utf-8")
     schema.upgrade(dsn)
     with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
         connection.execute("select pgmem.save_session('begin', 'ferry')")
@@ -126,7 +126,7 @@ def test_a_kind_is_added_by_one_chapter(dsn: str, sql_folder: Path, catalog: Mod
 def test_a_kind_has_its_command(
     empty: str, sql_folder: Path, catalog: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (sql_folder / "saving" / "25-save-risk.sql").write_text(RISK, encoding="utf-8")
+    (sql_folder / "core" / "saving" / "25-save-risk.sql").write_text(RISK, encoding="utf-8")
     schema.upgrade(empty)
     monkeypatch.setattr(save, "save", typer.Typer())
     save.save.callback()(lambda: None)
@@ -141,7 +141,7 @@ def test_a_field_is_added_by_one_line(dsn: str, sql_folder: Path, catalog: Modul
     with psycopg.connect(dsn, autocommit=True) as connection:
         connection.execute("select pgmem.save_session('begin', 'ferry')")
         connection.execute("select pgmem.save_pattern('Fog', '{Sound the horn}', 'ferry')")
-    chapter = sql_folder / "saving" / "28-plain-kinds.sql"
+    chapter = sql_folder / "core" / "saving" / "28-plain-kinds.sql"
     line = "    pgmem.field('exclusions', 'texts', 'When it does not apply.', p_option => 'exclusion'),\n"
     text = chapter.read_text(encoding="utf-8")
     assert line in text

@@ -54,18 +54,18 @@ def has_what_was_saved(dsn: str) -> None:
 
 CHANGES = (
     (
-        "saving/29-save-decision.sql",
+        "core/saving/29-save-decision.sql",
         "    pgmem.field('owner'",
         "    pgmem.field('tags', 'texts', 'Its words.'),\n    pgmem.field('owner'",
     ),
-    ("saving/33-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
+    ("core/saving/33-remember.sql", "  p_valid_to timestamptz default null,\n", ""),
     (
-        "saving/33-remember.sql",
+        "core/saving/33-remember.sql",
         "    p_label, p_properties, p_valid_from, p_valid_to,",
         "    p_label, p_properties, p_valid_from, null,",
     ),
-    ("reading/43-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
-    ("base/01-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
+    ("core/reading/43-neighbours.sql", "  p_hops pgmem.hops", "  p_hops bigint"),
+    ("core/base/01-words.sql", "p_b text[]) returns float8", "p_b text[]) returns numeric"),
 )
 
 
@@ -258,7 +258,7 @@ def test_a_verb_of_an_installed_store_gains_loses_and_changes_an_argument(
 
 
 def test_a_function_that_was_removed_is_dropped(dsn: str, sql_folder: Path) -> None:
-    chapter = sql_folder / "quality/62-routing.sql"
+    chapter = sql_folder / "core/quality/62-routing.sql"
     chapter.write_text(
         chapter.read_text(encoding="utf-8").replace("route_analysis", "routed"), encoding="utf-8"
     )
@@ -272,7 +272,7 @@ def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
     dsn: str, sql_folder: Path
 ) -> None:
     before = functions(dsn)
-    chapter = sql_folder / "reading/40-time-travel.sql"
+    chapter = sql_folder / "core/reading/40-time-travel.sql"
     text = chapter.read_text(encoding="utf-8")
     head = "create or replace function pgmem.get_node(\n  p_label text,"
     assert head in text
@@ -284,7 +284,7 @@ def test_a_verb_that_alone_is_changed_and_returns_rows_of_a_view_is_made_again(
 
 
 def test_a_view_gains_a_column_and_another_view_is_dropped(dsn: str, sql_folder: Path) -> None:
-    chapter = sql_folder / "install/90-views.sql"
+    chapter = sql_folder / "core/install/90-views.sql"
     text = chapter.read_text(encoding="utf-8")
     text = text.replace("select p.id, p.key as name", "select p.id, p.version, p.key as name")
     chapter.write_text(
@@ -312,12 +312,14 @@ def test_a_failed_upgrade_names_the_chapter_and_the_line_and_changes_nothing(
     dsn: str, sql_folder: Path
 ) -> None:
     before = schema_of(dsn)
-    chapter = sql_folder / "reading/43-neighbours.sql"
+    chapter = sql_folder / "core/reading/43-neighbours.sql"
     text = chapter.read_text(encoding="utf-8")
     chapter.write_text(text + "\nselect nothing from nowhere;\n", encoding="utf-8")
     with pytest.raises(Exception, match="nowhere") as caught:
         schema.upgrade(dsn)
-    assert caught.value.__notes__ == [f"in sql/core/reading/43-neighbours.sql, line {text.count(chr(10)) + 2}"]
+    assert caught.value.__notes__ == [
+        f"in sql/core/reading/43-neighbours.sql, line {text.count(chr(10)) + 2}"
+    ]
     assert schema_of(dsn) == before
 
 
