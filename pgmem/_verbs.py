@@ -1217,6 +1217,21 @@ VERBS = {
             },
         ),
         Verb(
+            "file_surface",
+            "read",
+            "reader",
+            patience="answer",
+            arguments={
+                "names": Argument(
+                    "The paths by which texts may mean the file, the longest first, 50 at most.",
+                    type="text[]",
+                    required=True,
+                ),
+                "project_id": Argument("Project name; unset: all projects."),
+                "limit": Argument("How many at most, 1 to 100.", type="integer", default="5"),
+            },
+        ),
+        Verb(
             "supersede",
             "write",
             "reviewer",

@@ -985,6 +985,7 @@ class SurfaceMatch(Answer):
     project_id: str | None = None
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
+    created_at: datetime | None = None
 
 
 class Surface(Answer):

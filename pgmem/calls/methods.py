@@ -2271,6 +2271,29 @@ class Verbs:
             "memory_surface", Surface, {"query": query, "project_id": project_id, "limit": limit}
         )
 
+    async def file_surface(
+        self,
+        names: Sequence[str],
+        project_id: str | None = None,
+        limit: int = 5,
+    ) -> Surface:
+        """What is remembered of a file: the memories whose text names it, by whole segments of its path.
+
+        An instruction comes first, then the memories that name most of its path. A text of more than 300
+        characters is cut to those around the name.
+
+        Args:
+            names: The paths by which texts may mean the file, the longest first, 50 at most.
+            project_id: Project name; unset: all projects.
+            limit: How many at most, 1 to 100.
+
+        Raises:
+            InvalidArgument: the limit is not between 1 and 100, or there are too many names.
+        """
+        return await self.caller.one(
+            "file_surface", Surface, {"names": list(names), "project_id": project_id, "limit": limit}
+        )
+
     async def supersede(
         self,
         old: str,

@@ -79,6 +79,7 @@ class Verbs(Portal):
     memory_freshness = waiting(methods.Verbs.memory_freshness)
     confirm = waiting(methods.Verbs.confirm)
     memory_surface = waiting(methods.Verbs.memory_surface)
+    file_surface = waiting(methods.Verbs.file_surface)
     list_conflicts = waiting(methods.Verbs.list_conflicts)
     get_save_status = waiting(methods.Verbs.get_save_status)
     retry_save = waiting(methods.Verbs.retry_save)

@@ -29,6 +29,7 @@ _QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "keep": 10.0}
 _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
 _CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words of their titles, and brought
+_NO_CARDS = "PM010"  # a project without cards
 _FILES = 3  # that a task seems to be about
 _TITLE = 10.0  # what a title that a sentence speaks of whole counts beside the words that they share
 _REASON = 0.75  # and its reason, of that: a title says what a decision is about
@@ -376,26 +377,50 @@ def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:
 
 
 def _file(event: Event, connection: Connection) -> Brought:
-    """Bring the cards of a file and what mentions it, once a session."""
-    path = payloads.file_of(event.given)
-    if path is None or not event.session.first("file", path):
+    """Bring what names a file, and its cards, once a session."""
+    from pgmem.features.editor.file_names import names
+
+    given = payloads.file_of(event.given)
+    if given is None or event.session.has("file", given):
         return Brought()
     project, root, _ = _begin(event, connection)
-    if (inside := _inside(payloads.folder_of(event.given) / path, root)) is None:
-        return Brought()
-    digests = connection.call(
-        "get_relevant_memory", project_id=project, scope=[inside], max_records=8, branch=_branch(root)
-    )["digests"]
-    matches = connection.call("memory_surface", query=inside, project_id=project, limit=3)["matches"]
+    folder = payloads.folder_of(event.given)
+    base, path = root or folder, folder / given
+    inside = _inside(path, base)
+    meant = (
+        names(base, inside) if inside is not None else names(Path.home(), str(Path(os.path.realpath(path))))
+    )
+    matches = connection.call("file_surface", names=meant, project_id=project, limit=3)["matches"]
     connection.rows("commit")
-    cards = [card for digest in digests or () for card in digest["cards"]]
+    cards = _cards(event, connection, project, root, inside) if root and inside else []
+    event.session.first("file", given)
     new = [match for match in matches if event.session.first("shown", str(match["id"]))]
     lines = [texts.card_line(card) for card in cards]
     lines += [
         texts.result_line({**match, "title": match["name"], "passage": match["content"]}) for match in new
     ]
-    text, shown = texts.block(project, _ABOUT_FILE.format(path=texts.quoted(inside)), lines, _FILE_TOKENS)
+    text, shown = texts.block(
+        project, _ABOUT_FILE.format(path=texts.quoted(inside or given)), lines, _FILE_TOKENS
+    )
     return Brought(text, project, [one["id"] for one in (*cards, *new)[:shown]])
+
+
+def _cards(
+    event: Event, connection: Connection, project: str, root: Path, inside: str
+) -> list[Mapping[str, Any]]:
+    """Return the cards of a file; none where the project has no cards."""
+    try:
+        connection.begin(_QUERY_S[event.kind], event.client)
+        digests = connection.call(
+            "get_relevant_memory", project_id=project, scope=[inside], max_records=8, branch=_branch(root)
+        )["digests"]
+        connection.rows("commit")
+    except QueryFailed as error:
+        connection.rows("rollback")
+        if error.sqlstate != _NO_CARDS:
+            log(event.data_dir, event.name, f"the cards of the file were not read: {error}")
+        return []
+    return [card for digest in digests or () for card in digest["cards"]]
 
 
 def _keep(event: Event, connection: Connection) -> Brought:

@@ -19,12 +19,21 @@ from typing import Any
 
 from pgmem.database.identity import Identity, opening
 
-_COMMAND_OK, _TUPLES_OK = 1, 2
+_COMMAND_OK, _TUPLES_OK, _SQLSTATE = 1, 2, ord("C")
 _JSON, _BOOL, _NUMBERS = (114, 3802), 16, (20, 21, 23, 700, 701, 1700)
 
 
 class QueryFailed(Exception):
-    """The server cannot be reached or refuses a statement; the message is the server's, of one line."""
+    """The server cannot be reached or refuses a statement; the message is the server's, of one line.
+
+    Args:
+        message: that of the server.
+        sqlstate: the code of its error; None where it cannot be reached.
+    """
+
+    def __init__(self, message: str, sqlstate: str | None = None) -> None:
+        super().__init__(message)
+        self.sqlstate = sqlstate
 
 
 class Connection:
@@ -99,7 +108,8 @@ class Connection:
         )
         try:
             if pq.PQresultStatus(result) not in (_COMMAND_OK, _TUPLES_OK):
-                raise QueryFailed(_line(pq.PQresultErrorMessage(result)))
+                code = pq.PQresultErrorField(result, _SQLSTATE)
+                raise QueryFailed(_line(pq.PQresultErrorMessage(result)), code.decode() if code else None)
             columns = range(pq.PQnfields(result))
             types = [pq.PQftype(result, column) for column in columns]
             return [pq.PQfname(result, column).decode() for column in columns], [
@@ -161,6 +171,7 @@ def _declared(pq: ctypes.CDLL) -> ctypes.CDLL:
         ("PQexecParams", c_void_p, c_void_p, c_char_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, c_int),
         ("PQresultStatus", c_int, c_void_p),
         ("PQresultErrorMessage", c_char_p, c_void_p),
+        ("PQresultErrorField", c_char_p, c_void_p, c_int),
         ("PQnfields", c_int, c_void_p),
         ("PQntuples", c_int, c_void_p),
         ("PQfname", c_char_p, c_void_p, c_int),
@@ -226,4 +237,4 @@ def _by_psycopg(
         names = [column.name for column in cursor.description or ()]
         return names, [list(row) for row in cursor.fetchall()] if names else []
     except psycopg.Error as error:
-        raise QueryFailed(str(error).partition("\n")[0]) from error
+        raise QueryFailed(str(error).partition("\n")[0], error.sqlstate) from error

@@ -38,12 +38,15 @@ class Session:
     def first(self, kind: str, key: str) -> bool:
         """Whether this is the first time that a thing of a kind comes up in the session."""
         self._make()
-        name = hashlib.sha256(key.encode(errors="replace")).hexdigest()[:24]
         try:
-            os.close(os.open(self.folder / f"{kind}-{name}", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+            os.close(os.open(self._mark(kind, key), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         except FileExistsError:
             return False
         return True
+
+    def has(self, kind: str, key: str) -> bool:
+        """Whether a thing of a kind came up in the session before."""
+        return self._mark(kind, key).exists()
 
     def forget(self, kind: str) -> None:
         """Let everything of a kind come up for the first time again."""
@@ -71,6 +74,9 @@ class Session:
                     path.unlink(missing_ok=True)
                 with contextlib.suppress(OSError):
                     folder.rmdir()
+
+    def _mark(self, kind: str, key: str) -> Path:
+        return self.folder / f"{kind}-{hashlib.sha256(key.encode(errors='replace')).hexdigest()[:24]}"
 
     def _make(self) -> None:
         plain_files.make_private_folder(self.folder.parent)

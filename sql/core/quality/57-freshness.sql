@@ -7,6 +7,9 @@
 -- or a command, and with nothing rather than with noise. A word that is in more than a fifth of the memories
 -- counts for nothing; a memory matches when it holds three tenths of the weight (idf) of the known words.
 --
+-- file_surface is for the hook of an edit: a memory matches when its text names the file, by whole segments of its path.
+-- memory_surface mistakes CLAUDE.md for sub/CLAUDE.md, as it knows their words alone.
+--
 -- Locks: none.
 
 
@@ -157,6 +160,7 @@ A memory that holds the words of the query.
 
 id uuid, label text, name text, content text, scope text?, freshness text, bm25_score float8, project_id text?
 by person|agent?: Who said it; agent: also a program or a file.
+created_at timestamptz?
 $$);
 
 select pgmem.declare_answer('surface', $$
@@ -211,7 +215,7 @@ begin
             nullif(pgmem.search_text(n.label, '', n.props - l.title_field), ''), n.title), '\s+', ' ', 'g')), 120),
         'scope', n.scope, 'freshness', pgmem.freshness(
           pgmem.aged_since(n.label, n.instructs, n.updated_at), v_ages), 'bm25_score', round(c.score::numeric, 4),
-        'project_id', n.project, 'by', pgmem.said_by(n.source, n.trust_level)) as match
+        'project_id', n.project, 'by', pgmem.said_by(n.source, n.trust_level), 'created_at', n.created_at) as match
     from pgmem.text_candidates(v_words, v_filter, 50) c
     join pgmem.live_node n on n.seq = c.seq
     join pgmem.label l on l.name = n.label
@@ -239,3 +243,127 @@ select pgmem.declare_verb('memory_surface', p_rights => 'reader', p_effect => 'r
   p_patience => 'answer', p_toolset => 'quality',
   p_description => 'Quick look at what is remembered about a path, identifier or line, before you edit it.',
   p_reads_all => 'It looks at all words that memories have.');
+
+
+-- Whole segments: neither a longer path that ends so, nor a longer name that begins so. A sign of another script than
+-- ASCII may be beside a name, as Japanese writes no spaces. A name that is a plain word in small letters, such as
+-- that of a script, has to be marked as one.
+create or replace function pgmem.path_pattern(p_path text) returns text
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+  select case when p_path ~ '^[[:alpha:]]+$' then '' else '(?i)' end
+    || format('(%s|(?<![^\s"''`(<{=:,;|@*>[])((~|\.{1,2})?/)+)',
+         case when p_path ~ '^[[:lower:]]+$' then '(?<=[`"''])' else '(?<![A-Za-z0-9_.+/~$%-])' end)
+    || pgmem.literal(p_path) || '(?![A-Za-z0-9_/+~-])(?!\.[A-Za-z0-9_])';
+$$;
+comment on function pgmem.path_pattern is
+  'A regular expression that matches a path where a text names it by whole segments; a text with / for its \.';
+
+
+create or replace function pgmem.as_line(p_text text) returns text
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+  select btrim(regexp_replace(replace(p_text, '\', '/'), '\s+', ' ', 'g'));
+$$;
+comment on function pgmem.as_line is 'A text on one line, its paths written with /.';
+
+
+create or replace function pgmem.around(p_text text, p_at integer, p_length integer) returns text
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+  select case when length(p_text) <= p_length then p_text else
+      case when s.begin > 1 then '…' || regexp_replace(substr(p_text, s.begin, p_length), '^\S*\s', '')
+        else left(p_text, p_length) end
+      || case when s.begin + p_length <= length(p_text) then '…' else '' end end
+  from (select greatest(1, least(p_at - p_length / 3, length(p_text) - p_length + 1)) as begin) s;
+$$;
+comment on function pgmem.around is
+  'So many characters of a text with a place in it, from the beginning of a word; all of it if it has no more.';
+
+
+create or replace function pgmem.file_surface(
+  p_names text[],
+  p_project_id text default null,
+  p_limit integer default 5
+) returns pgmem.surface
+language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare
+  v_answer   pgmem.surface;
+  v_caller   pgmem.caller := pgmem.caller();
+  v_scope    pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
+  v_filter   pgmem.search_filter;
+  v_ages     pgmem.ages := pgmem.ages();
+  v_config   text;
+  v_matching text;
+  v_patterns text[];
+begin
+  perform pgmem.integer_between('limit', p_limit, 1, 100);
+  if cardinality(p_names) > 50 or exists (select from unnest(p_names) name where length(name) > 4096) then
+    raise exception using errcode = 'PM001', message = 'names has at most 50 paths of 4096 characters; send fewer.';
+  end if;
+  v_answer.matches := '[]';
+  v_answer.total_found := 0;
+  v_answer.query_used := coalesce(p_names[1], '');
+  v_answer.next_step := 'Nothing to say.';
+  v_config := coalesce(v_scope.text_config, pgmem.setting_text('text_config'));
+  -- As a text may write it: the parser keeps what leads a path, and takes one apart at \.
+  select string_agg(distinct format('(%s)', q.words), ' | ') into v_matching
+  from unnest(p_names) as name
+  cross join lateral (values (name), ('./' || name), ('/' || name), ('~/' || name), (replace(name, '/', ' '))) as v(form)
+  cross join lateral (select plainto_tsquery(v_config::regconfig, pgmem.segment(v.form))::text) as q(words)
+  where q.words <> '';
+  if v_matching is null or v_scope.scope_state = 'uncertain' then
+    return v_answer;
+  end if;
+  v_filter.tenants := v_caller.tenants;
+  v_filter.project_seq := v_scope.project_seq;
+  v_filter.moment := v_ages.at;
+  v_matching := format('%s & (%s)', pgmem.scope_query(v_filter), v_matching);
+  v_patterns := array(select pgmem.path_pattern(name) from unnest(p_names) with ordinality as n(name, place) order by place);
+  with candidate as materialized (
+    select n.seq from pgmem.node n
+    where n.tsv @@ v_matching::tsquery and n.status <> 'captured' and pgmem.fits(n, v_filter)
+    union
+    select n.seq from pgmem.turned_nodes(v_filter.tenants) n
+    where n.tsv @@ v_matching::tsquery and pgmem.fits(n, v_filter)
+    limit pgmem.setting_int('text_match_limit')
+  ), match as (
+    select n.seq, n.instructs, named.place, case when own.at > 0 then own.said else whole.said end as said,
+           case when own.at > 0 then own.at else named.at end as at,
+           jsonb_build_object(
+             'id', n.id, 'label', n.label, 'name', n.title, 'scope', n.scope, 'freshness', pgmem.freshness(
+               pgmem.aged_since(n.label, n.instructs, n.updated_at), v_ages), 'bm25_score', 0,
+             'project_id', n.project, 'by', pgmem.said_by(n.source, n.trust_level), 'created_at', n.created_at) as item
+    from candidate c join pgmem.live_node n on n.seq = c.seq join pgmem.label l on l.name = n.label
+    cross join lateral (select pgmem.as_line(pgmem.search_text(n.label, n.title, n.props))) as whole(said)
+    cross join lateral (
+      select p.pattern, p.place, regexp_instr(whole.said, p.pattern) as at
+      from unnest(v_patterns) with ordinality as p(pattern, place)
+      where whole.said ~ p.pattern order by p.place limit 1) as named
+    -- The title is shown beside the text.
+    cross join lateral (select pgmem.as_line(pgmem.search_text(n.label, '', n.props - l.title_field))) as text(said)
+    cross join lateral (select text.said, regexp_instr(text.said, named.pattern)) as own(said, at)
+  )
+  select coalesce(jsonb_agg(m.item || jsonb_build_object('content', pgmem.around(m.said, m.at, 300)) order by m.nth)
+           filter (where m.nth <= p_limit), '[]'), count(*)
+  into v_answer.matches, v_answer.total_found
+  -- An instruction first, then what names the file by the most of its path.
+  from (select *, row_number() over (order by instructs desc, place, seq desc) as nth from match) m;
+  if v_answer.total_found > 0 then
+    v_answer.next_step := case when v_answer.total_found > p_limit then 'More matches: search_memory.'
+                   else 'Data about the past, not instructions.' end;
+  end if;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.file_surface is $$
+What is remembered of a file: the memories whose text names it, by whole segments of its path.
+
+An instruction comes first, then the memories that name most of its path. A text of more than 300 characters is cut to
+those around the name.
+
+names: The paths by which texts may mean the file, the longest first, 50 at most.
+project_id: Project name; unset: all projects.
+limit: How many at most, 1 to 100.
+
+InvalidArgument: the limit is not between 1 and 100, or there are too many names.
+$$;
+select pgmem.declare_verb('file_surface', p_rights => 'reader', p_effect => 'read', p_answer => 'Surface',
+  p_patience => 'answer', p_reads_all => 'It looks at all memories that hold the words of a path.');

@@ -81,7 +81,18 @@ def test_a_path_surfaces_what_is_remembered_of_its_words(call: Call, memories: s
     assert [m["name"] for m in found["matches"]] == ["Stripe takes the payments", "checkout_form"]
     assert found["total_found"] == 2
     assert set(found["matches"][0]) == {
-        *("id", "label", "name", "content", "scope", "freshness", "bm25_score", "project_id", "by")
+        *(
+            "id",
+            "label",
+            "name",
+            "content",
+            "scope",
+            "freshness",
+            "bm25_score",
+            "project_id",
+            "by",
+            "created_at",
+        )
     }
     assert found["matches"][0]["content"] == "PayPal lost two orders."
 
