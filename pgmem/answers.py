@@ -518,6 +518,8 @@ class Node(KeyedMemory):
     archived_at: datetime | None = None
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
+    author: str | None = None
+    """The agent that saved it first; agent_id is the writer of this state."""
 
 
 class ContextItem(Gathering, KeyedMemory):
@@ -1255,6 +1257,8 @@ class MemoryEntry(Answer):
     updated_at: datetime
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
+    author: str | None = None
+    """The agent that saved it first; agent_id is the last writer."""
 
 
 class MemoryCounts(Answer):

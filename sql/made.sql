@@ -226,33 +226,33 @@ $function$;
 
 -- The rows of the view context.
 create or replace function pgmem.rows_of_context()
- RETURNS TABLE(id uuid, content text, topic text, relevance_score double precision, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, content text, topic text, relevance_score double precision, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone, author text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
-AS $function$select n.id, n.props ->> 'content' as content, n.props ->> 'topic' as topic, (n.props ->> 'relevance_score')::float8 as relevance_score, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = 'Context'$function$;
+AS $function$select n.id, n.props ->> 'content' as content, n.props ->> 'topic' as topic, (n.props ->> 'relevance_score')::float8 as relevance_score, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author from pgmem.visible_node n where n.label = 'Context'$function$;
 
 
 -- The rows of the view decision.
 create or replace function pgmem.rows_of_decision()
- RETURNS TABLE(id uuid, title text, rationale text, owner text, date date, confidence double precision, superseded_by uuid, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, title text, rationale text, owner text, date date, confidence double precision, superseded_by uuid, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone, author text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
 AS $function$select n.id, n.title as title, n.props ->> 'rationale' as rationale, n.props ->> 'owner' as owner, (n.props ->> 'date')::date as date, n.initial_confidence::float8 as confidence, (select newer.id from pgmem.edge e join pgmem.visible_node newer on newer.seq = e.src
-        where e.dst = n.seq and e.rel = 'SUPERSEDES' order by e.seq desc limit 1) as superseded_by, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = 'Decision'$function$;
+        where e.dst = n.seq and e.rel = 'SUPERSEDES' order by e.seq desc limit 1) as superseded_by, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author from pgmem.visible_node n where n.label = 'Decision'$function$;
 
 
 -- The rows of the view entity_fact.
 create or replace function pgmem.rows_of_entity_fact()
- RETURNS TABLE(id uuid, entity_name text, fact text, about text, aliases text[], version integer, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, entity_name text, fact text, about text, aliases text[], version integer, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone, author text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
-AS $function$select n.id, n.key as entity_name, n.props ->> 'fact' as fact, n.props ->> 'about' as about, array(select jsonb_array_elements_text(n.props -> 'aliases')) as aliases, n.version as version, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = 'EntityFact'$function$;
+AS $function$select n.id, n.key as entity_name, n.props ->> 'fact' as fact, n.props ->> 'about' as about, array(select jsonb_array_elements_text(n.props -> 'aliases')) as aliases, n.version as version, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author from pgmem.visible_node n where n.label = 'EntityFact'$function$;
 
 
 -- The rows of the view graph_edge.
@@ -301,7 +301,7 @@ $function$;
 
 -- The rows of the view memory.
 create or replace function pgmem.rows_of_memory()
- RETURNS TABLE(id uuid, label text, name text, title text, summary text, properties jsonb, project text, scope text, focus text, status text, live boolean, confidence double precision, trust_level double precision, source text, agent_id text, session_id text, valid_from timestamp with time zone, valid_to timestamp with time zone, version integer, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, label text, name text, title text, summary text, properties jsonb, project text, scope text, focus text, status text, live boolean, confidence double precision, trust_level double precision, source text, agent_id text, session_id text, valid_from timestamp with time zone, valid_to timestamp with time zone, version integer, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone, author text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
@@ -314,7 +314,8 @@ AS $function$
                 or (select p.version = n.version and p.turns_at is null
                     from pgmem.present(row(n.*)::pgmem.node) p)) as live,
          pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at) as confidence, n.trust_level, n.source, n.agent_id,
-         n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at
+         n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at,
+         pgmem.author(n.seq, n.version, n.agent_id) as author
   from pgmem.visible_node n where pgmem.is_memory(n.label)
 $function$;
 
@@ -408,12 +409,12 @@ $function$;
 
 -- The rows of the view pattern.
 create or replace function pgmem.rows_of_pattern()
- RETURNS TABLE(id uuid, trigger text, repeatable_steps text[], exclusions text[], last_validated_at timestamp with time zone, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, trigger text, repeatable_steps text[], exclusions text[], last_validated_at timestamp with time zone, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone, author text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
-AS $function$select n.id, n.props ->> 'trigger' as trigger, array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')) as repeatable_steps, array(select jsonb_array_elements_text(n.props -> 'exclusions')) as exclusions, pgmem.validated_at((n.props ->> 'last_validated_at')::timestamptz, n.created_at, n.updated_at) as last_validated_at, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = 'Pattern'$function$;
+AS $function$select n.id, n.props ->> 'trigger' as trigger, array(select jsonb_array_elements_text(n.props -> 'repeatable_steps')) as repeatable_steps, array(select jsonb_array_elements_text(n.props -> 'exclusions')) as exclusions, pgmem.validated_at((n.props ->> 'last_validated_at')::timestamptz, n.created_at, n.updated_at) as last_validated_at, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author from pgmem.visible_node n where n.label = 'Pattern'$function$;
 
 
 -- The rows of the view project.
@@ -464,12 +465,12 @@ $function$;
 
 -- The rows of the view session.
 create or replace function pgmem.rows_of_session()
- RETURNS TABLE(id uuid, objective text, actions_taken text[], decisions_made text[], open_items text[], next_actions text[], produced bigint, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, objective text, actions_taken text[], decisions_made text[], open_items text[], next_actions text[], produced bigint, citation text[], project text, scope text, focus text, status text, valid_from timestamp with time zone, valid_to timestamp with time zone, source text, trust_level double precision, agent_id text, org_id text, user_id text, created_at timestamp with time zone, updated_at timestamp with time zone, author text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
-AS $function$select n.id, n.props ->> 'objective' as objective, array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken, array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made, array(select jsonb_array_elements_text(n.props -> 'open_items')) as open_items, array(select jsonb_array_elements_text(n.props -> 'next_actions')) as next_actions, (select count(*) from pgmem.visible_edge e where e.src = n.seq and e.rel = 'PRODUCED') as produced, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = 'Session'$function$;
+AS $function$select n.id, n.props ->> 'objective' as objective, array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken, array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made, array(select jsonb_array_elements_text(n.props -> 'open_items')) as open_items, array(select jsonb_array_elements_text(n.props -> 'next_actions')) as next_actions, (select count(*) from pgmem.visible_edge e where e.src = n.seq and e.rel = 'PRODUCED') as produced, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author from pgmem.visible_node n where n.label = 'Session'$function$;
 
 
 -- The rows of the view turn.

@@ -7,14 +7,17 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+from uuid import uuid4
 
 import anyio
 from anyio.abc import TaskGroup
 from mcp.server.auth.middleware.auth_context import get_access_token
 from mcp.server.auth.provider import AccessToken
 
+from pgmem import conversations
 from pgmem.database.closing import Tasks, to_its_end
 from pgmem.database.database import Database
 from pgmem.embeddings import create_provider
@@ -48,6 +51,24 @@ _IDLE_S = 5.0
 _LATEST_S = 60.0
 still_valid: ContextVar[Callable[[], Awaitable[bool]] | None] = ContextVar("still_valid", default=None)
 """Whether the token of a request that stays open is valid yet; None where requests come without a token."""
+
+
+class Speaker(NamedTuple):
+    """Who calls a tool, as it says itself: written beside a save, and no identity.
+
+    Attributes:
+        client: the name by which the client introduced itself; empty if it did not.
+        session: the session of the transport; None where it has none.
+        beside: whether the client started this process, so that its hooks may say which conversation this is.
+    """
+
+    client: str = ""
+    session: str | None = None
+    beside: bool = False
+
+
+speaker: ContextVar[Speaker | None] = ContextVar("speaker", default=None)
+"""Who calls the tool of this request."""
 
 EXIT_CODE = 75
 """With which such a server ends: EX_TEMPFAIL of sysexits.h, a failure, so that supervisors start it again."""
@@ -93,6 +114,7 @@ class App:
         """Ends the process after its store was upgraded; set by the transport."""
         self.trouble: str | None = None
         """Why the database is not open; None if it is open, or if the first attempt has not ended."""
+        self._connection = uuid4().hex[:12]
         self._database = Database(settings, source="mcp")
         if tokens_required:
             self._database.share_out()
@@ -119,7 +141,21 @@ class App:
             PgmemError: the database answers but cannot be used, for instance because it has another schema.
         """
         token, store = self._token(), await self.store()
-        return store if token is None else store.acting_as(holder(token))
+        scope = self._database.scope if token is None else holder(token)
+        if (by := speaker.get()) is not None:
+            scope = replace(
+                scope,
+                agent_id=scope.agent_id or by.client,
+                session_id=scope.session_id or self._conversation(by),
+            )
+        return store if scope == self._database.scope else store.acting_as(scope)
+
+    def _conversation(self, by: Speaker) -> str:
+        """The conversation of a call: that of the client's hooks, else the connection; empty if unknown."""
+        if by.beside:
+            found = conversations.current(self.settings.data_dir, by.client) if by.client else None
+            return found or f"{by.client or 'mcp'}:{self._connection}"
+        return f"{by.client or 'mcp'}:{by.session}" if by.session else ""
 
     def serverless(self) -> Memory:
         """The memory for a request that asks no server, whatever the state of its database.

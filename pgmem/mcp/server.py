@@ -23,7 +23,7 @@ from pydantic import ValidationError
 from pgmem import escaping, registry
 from pgmem.install.schema import release
 from pgmem.mcp import brief, completion, prompts, recall, resources, tools
-from pgmem.mcp.app import App, lifespan
+from pgmem.mcp.app import App, Speaker, lifespan, speaker
 from pgmem.mcp.arguments import refusal, unknown
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 from pgmem.mcp.stdio import answering_stdio
@@ -33,6 +33,7 @@ R = TypeVar("R")
 log = logging.getLogger("pgmem")
 
 _TICK_S = 2.0
+_MOST_NAME = 100  # characters of a client's name
 _IF_ANY = frozenset({"standing", "near_names", "conflicts", "stubs_made", "did_you_mean"})
 """Lists of an answer that are left out where they are empty."""
 
@@ -77,6 +78,8 @@ class Server(MCPServer[App]):
                 instead.
             MCPError: the tool is unknown, an error of the protocol (-32602).
         """
+        if context is not None:
+            speaker.set(_speaker(context))
         try:
             found = await self._call(name, escaping.as_sent(arguments), context)
             shown = framed(name, found, self.optional(name), arguments)
@@ -157,6 +160,15 @@ class Server(MCPServer[App]):
             await self._lowlevel_server.run(
                 received, sent, self._lowlevel_server.create_initialization_options()
             )
+
+
+def _speaker(context: Context[App, Any]) -> Speaker:
+    request = context.request_context
+    known = request.session.client_params
+    name = "".join(filter(str.isprintable, known.client_info.name)).strip()[:_MOST_NAME] if known else ""
+    over_http = request.request
+    session = over_http.headers.get("mcp-session-id") if over_http is not None else None
+    return Speaker(name, session, beside=over_http is None)
 
 
 def create_server(

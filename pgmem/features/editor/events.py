@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgmem import texts
+from pgmem import conversations, texts
 from pgmem.data_folder import data_dir, running_dsn
 from pgmem.features.editor import payloads
 from pgmem.features.editor.libpq import Connection, QueryFailed
@@ -105,6 +105,8 @@ def main(call: Call) -> None:
             client = call.client or payloads.client_of(name, given)
             session = Session(folder, client, payloads.session_of(given))
             event = Event(name, kind, client, given, session, folder)
+            if given.get("session_id") or given.get("conversation_id"):
+                conversations.note(folder, client, payloads.session_of(given))
             _give_up_after(_LIMIT_S[kind] * (3 if call.start else 1), event)
             _answer(event, call)
     except BaseException as error:  # a session does not stop for its memory
@@ -248,6 +250,7 @@ def _start(event: Event, connection: Connection) -> Brought:
     )
     connection.rows("commit")
     event.session.sweep()
+    conversations.sweep(event.data_dir)
     sessions = [item for item in found["items"] if item["label"] == "Session"]
     others = [item for item in found["items"] if item["label"] != "Session"]
     said = [(None, line) for line in texts.conversation_lines(opening["conversation"])]

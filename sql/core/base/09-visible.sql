@@ -72,12 +72,20 @@ comment on view pgmem.recorded_state is
   'Internal: every recorded state of visible nodes with its effective period; the present one ends at infinity.';
 
 
+-- A state that a person or another agent wrote later does not change who saved the memory first.
+create or replace function pgmem.author(p_seq bigint, p_version integer, p_agent_id text) returns text
+language sql stable set search_path = pgmem, pg_temp
+return case when p_version = 1 then p_agent_id else (
+  select v.agent_id from pgmem.node_version v where v.node_seq = p_seq order by v.version limit 1) end;
+comment on function pgmem.author is 'The agent that saved the first state of a memory that is kept; null: it named none.';
+
+
 create or replace view pgmem.memory_state as
 select s.id, s.label, s.key, s.title, s.status, s.props as properties, s.project, s.scope, s.focus,
        s.valid_from, s.valid_to, pgmem.confidence(s.initial_confidence, s.label, s.instructs, s.updated_at) as confidence, s.trust_level,
        s.source, s.version, s.created_at, s.updated_at, s.ingested_at, s.agent_id, s.session_id,
        case when s.status = 'archived' then s.ingested_at end as archived_at,
-       pgmem.said_by(s.source, s.trust_level) as by
+       pgmem.said_by(s.source, s.trust_level) as by, pgmem.author(s.seq, s.version, s.agent_id) as author
 from pgmem.recorded_state s;
 comment on view pgmem.memory_state is
   'Internal: the states of visible nodes as get_node and find_memory return them; a node has one of each version.';

@@ -90,9 +90,10 @@ begin
     select n.seq, n.tenant, n.scope_key, n.label, n.title_tokens as tokens_before, n.content_hash as hash_before,
       kept.title, kept.props, c.content_hash,
       d.title_tokens, d.tsv, d.text_length, d.asks, d.instructs, d.statement,
-      case when n.session_id is not null and n.label <> 'Session' then coalesce(n.session_place,
+      case when n.session_place is not null or pgmem.has_session_place(n.session_id, n.label, n.source) then coalesce(n.session_place,
         coalesce(pgmem.last_place(n.session_id, n.tenant), 0)
-        + row_number() over (partition by n.session_id, n.tenant, n.session_place is null, n.label = 'Session'
+        + row_number() over (partition by n.session_id, n.tenant, n.session_place is null,
+                               pgmem.has_session_place(n.session_id, n.label, n.source)
                              order by n.seq)::integer) end as session_place
     from pgmem.node n
     cross join lateral pgmem.composed(n.label, n.key, n.title, n.props, n.content_hash) c

@@ -28,7 +28,8 @@ begin atomic
     when 'confidence' then 'Confidence at this moment, 0 to 1, after decay.'
     when 'trust_level' then 'How far the source is trusted, 0 to 1.'
     when 'source' then 'The way it was saved: mcp, sdk, cli, sync or sql.'
-    when 'agent_id' then 'The agent that saved it, as it named itself.'
+    when 'agent_id' then 'The agent or person who wrote this state, as it named itself.'
+    when 'author' then 'The agent that saved it first, as it named itself; null: it named none.'
     when 'valid_from' then 'When it begins to hold; null: when it was saved.'
     when 'valid_to' then 'When it ceases to hold; null: an open end.'
     when 'org_id' then 'The organisation that owns it; empty: none.'
@@ -189,7 +190,8 @@ begin
     perform pgmem.declare_view(v_kind.view, format(E'Memories of the kind %s, with rows of every status; %s saves them.\n%s',
         v_kind.label, v_kind.verb, v_kind.meanings), format(
       'select n.id, %s, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, '
-      'n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at from pgmem.visible_node n where n.label = %L',
+      'n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author '
+      'from pgmem.visible_node n where n.label = %L',
       v_kind.columns, v_kind.label));
   end loop;
 end $$;
@@ -265,7 +267,8 @@ $$, $$
                 or (select p.version = n.version and p.turns_at is null
                     from pgmem.present(row(n.*)::pgmem.node) p)) as live,
          pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at) as confidence, n.trust_level, n.source, n.agent_id,
-         n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at
+         n.session_id, n.valid_from, n.valid_to, n.version, n.org_id, n.user_id, n.created_at, n.updated_at,
+         pgmem.author(n.seq, n.version, n.agent_id) as author
   from pgmem.visible_node n where pgmem.is_memory(n.label)
 $$);
 

@@ -41,6 +41,16 @@ comment on function pgmem.new_node is
   'An empty node of a label, stamped with its tenant and its provenance; nothing is stored yet.';
 
 
+-- An agent's save over MCP names the conversation in which it was made. It is not a turn: its neighbours do not speak for it.
+create or replace function pgmem.has_session_place(p_session_id text, p_label text, p_source text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_session_id is not null and p_label <> 'Session' and (p_label = 'Turn' or p_source <> 'mcp');
+end;
+comment on function pgmem.has_session_place is
+  'Whether a memory has a place among those of its session, whose neighbours a search reads with it.';
+
+
 create or replace function pgmem.last_place(p_session_id text, p_tenant text) returns integer
 language sql stable
 begin atomic
@@ -87,7 +97,7 @@ begin
     p_node.session_id, p_node.source, p_node.trust_level, p_node.initial_confidence, p_node.valid_from,
     p_node.valid_to, p_node.content_hash, p_node.scope_key, coalesce(p_node.title_tokens, d.title_tokens),
     p_node.text_config, d.tsv, d.text_length,
-    case when p_node.session_id is not null and p_node.label <> 'Session'
+    case when pgmem.has_session_place(p_node.session_id, p_node.label, p_node.source)
       then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
     d.asks, d.instructs, p_node.statement,
     p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at, p_node.yields

@@ -313,6 +313,7 @@ status text, properties object, project text?, scope text?, focus text?, valid_f
 valid_to timestamptz?, confidence float8, trust_level float8, source text, version integer, created_at timestamptz
 updated_at timestamptz, ingested_at timestamptz, agent_id text?, session_id text?, archived_at timestamptz?
 by person|agent?: Who said it; agent: also a program or a file.
+author text?: The agent that saved it first; agent_id is the writer of this state.
 $$);
 
 create or replace function pgmem.get_node(

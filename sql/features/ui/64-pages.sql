@@ -93,6 +93,7 @@ id uuid, label text, title text, excerpt text?, status text, project text?, scop
 trust_level float8, agent_id text?, session_id text?, branch text?, version integer, created_at timestamptz
 updated_at timestamptz
 by person|agent?: Who said it; agent: also a program or a file.
+author text?: The agent that saved it first; agent_id is the last writer.
 $$);
 
 create or replace function pgmem.text_under(p_label text, p_title text, p_props jsonb) returns text
@@ -140,7 +141,7 @@ begin
     select s.id, s.label, s.title::text, pgmem.excerpt(pgmem.text_under(s.label, s.title, s.props)), s.status::text,
            s.project, s.scope::text, s.focus, s.source, s.trust_level::float8, s.agent_id, s.session_id,
            pgmem.branch_of(s.label, s.props), s.version, s.created_at::timestamptz, s.updated_at::timestamptz,
-           pgmem.said_by(s.source, s.trust_level)
+           pgmem.said_by(s.source, s.trust_level), pgmem.author(s.seq, s.version, s.agent_id)
     from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
           where (v_project is null or m.project_seq = v_project) and (p_labels is null or m.label = any (p_labels))
             and (v_after is null or m.seq < v_after) and (p_status is null or m.status = p_status)
@@ -157,7 +158,7 @@ begin
   select n.id, n.label, n.title::text, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)), n.status::text,
          n.project, n.scope::text, n.focus, n.source, n.trust_level::float8, n.agent_id, n.session_id,
          pgmem.branch_of(n.label, n.props), n.version, n.created_at::timestamptz, n.updated_at::timestamptz,
-         pgmem.said_by(n.source, n.trust_level)
+         pgmem.said_by(n.source, n.trust_level), pgmem.author(n.seq, n.version, n.agent_id)
   from pgmem.node n
   where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
     and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
