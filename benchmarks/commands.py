@@ -472,6 +472,28 @@ def poison(
 
 
 @app.command()
+def steering(
+    shown: Annotated[bool, typer.Option("--texts", help="Print the texts that are judged wrongly.")] = False,
+    dsn: ServerDsn = None,
+) -> None:
+    """Count the honest notes that the rule about steering texts holds, and the ill ones that pass."""
+    import psycopg
+
+    from benchmarks import steering as bench
+    from benchmarks.databases import filled_database
+
+    with (
+        temporary_server(dsn) as (server, _),
+        filled_database(server, 10) as database,
+        psycopg.connect(database) as connection,
+    ):
+        found = bench.held(connection)
+    _print("Held", ("texts", "half", "held"), [(one[0], one[1], f"{one[3]} of {one[2]}") for one in found])
+    for text in (text for one in found for text in one[4] if shown):
+        terminal().print(text, highlight=False, markup=False)
+
+
+@app.command()
 def texts(
     data: DataFile,
     json_file: JsonFile = None,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
+from benchmarks import steering
 from pgmem import Memory
 from pgmem.errors import InvalidArgument, NotPermitted
 from pgmem.settings import Settings
@@ -142,6 +145,17 @@ def test_a_text_that_steers_agents_is_known(rows: Rows, text: str) -> None:
 @pytest.mark.parametrize("text", BENIGN)
 def test_a_text_about_the_same_things_is_not_taken_for_one(rows: Rows, text: str) -> None:
     assert rows("select pgmem.steering(%s) as kind", text) == [{"kind": None}]
+
+
+def test_few_honest_notes_near_the_forms_are_held_and_most_ill_texts_are(
+    connection: psycopg.Connection[Any],
+) -> None:
+    """In the half of the texts that the forms were not chosen on."""
+    found = {(kind, half): (held, texts) for kind, half, texts, held, _ in steering.held(connection)}
+    honest = [found[kind, "reported"] for kind in ("honest", "near")]
+    assert sum(held for held, _ in honest) <= 0.1 * sum(texts for _, texts in honest)
+    held, texts = found["ill", "reported"]
+    assert held >= 0.8 * texts
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,11 @@
 --   directive    asks to be kept as an instruction of the system
 --   disclosure   asks its reader to give away credentials or its system prompt
 --   command      carries a file of secrets to another machine, or runs what another machine sends
+--   reader       names the agents that read it as those it speaks to
 --   identity     is stored under a name that says who an agent is or what it may do
+--
+-- A sentence that says what a job or a test does has the words of an order and is none, so forms of override, safeguard and
+-- disclosure count in a sentence that speaks to its reader.
 --
 -- The forms are those of sentences, in English, German, French, Spanish, Italian, Portuguese, Russian, Chinese and Japanese; a
 -- negation before one of them and in its clause takes it away ("never reveal the system prompt"). They are matched on the letters that a
@@ -36,27 +40,29 @@ begin atomic
   from (values
     ('override', 'en', '(ignor|disregard|forget|overrid|overrul|bypass|set aside|throw out|discard|neglect|pay no (attention|heed) to|take no notice of)\w*\W+(\w+\W+){0,3}'
      '(previous(ly)?|prior|above|earlier|preceding|former|all|any|every|your|other|existing|original|initial|foregoing|past)\W+(\w+\W+){0,3}'
-     '(instructions?|prompts?|directives?|guidelines?|guardrails?|rules|restrictions?|constraints|polic(y|ies)|orders|training|directions|guidance)', null),
-    ('override', 'en', '(free(d)?|released|liberated|exempt(ed)?|unbound)\W+(from|of)\W+(\w+\W+){0,3}'
+     '(instructions?|prompts?|directives?|guidelines?|guardrails?|rules|restrictions?|constraints|polic(y|ies)|orders|training|directions|guidance|programming)\M|'
+     '(override|bypass|ignore|disregard|forget)\W+your\W+(\w+\W+){0,1}(programming|training|guidelines|instructions|safety)', null),
+    ('override', 'en', '(you|yourself|assistants?|agents?|ai|model)\W+(\w+\W+){0,3}(free(d)?|released|liberated|exempt(ed)?|unbound)\W+(from|of)\W+(\w+\W+){0,3}'
      '(limitations?|limits|restrictions?|rules|guidelines?|constraints?|guardrails?|polic(y|ies))', null),
     ('override', 'en', '(rules|restrictions?|guidelines?|guardrails?|safeguards?|instructions?|limits|limitations)\W+(\w+\W+){0,3}'
-     '(no longer|don''?t|do not|not) (apply|bind|hold|count|matter)\W+(\w+\W+){0,2}(to|for) (you|the (assistant|agent|model|ai))', null),
-    ('role', 'en', '(you are|you''re|you act|you will be|you must be|act|behave|respond|answer|operate|pretend to be|roleplay)\W+(\w+\W+){0,4}'
+     '(no longer|don''?t|do not|not) (apply|bind|hold|count|matter)\W+(\w+\W+){0,2}(to|for) (you|the (assistant|agent|model|ai))\M(?! (if|when|unless|\w+))', null),
+    ('role', 'en', '(you are|you''re|you act|you will be|you must be|act|behave|respond|answer|operate|pretend to be|pretend|role-?play)\W+(\w+\W+){0,4}'
      '(unrestricted|unfiltered|uncensored|unlimited|jailbroken|dan|do anything now|administrator|an? admin|superuser|superadmin|'
      'root|(god|developer|debug|maintenance) mode|(no|without)( any)? (safety|ethical|content|moral)? ?'
-     '(guidelines|restrictions|limits|limitations|filters|rules))\M', null),
+     '(guidelines|restrictions|limits|limitations|filters|rules|constraints))\M', null),
     ('role', 'en', '(the |this |an? )?(assistant|agent|ai|model|bot|chatbot|copilot|claude|codex|you)\W+(now\W+)?'
      '(has|have|holds?|is|are|gets?|receives?|was|were|runs?)\W+(\w+\W+){0,4}'
      '(admin|administrator|administrative|root|superuser|superadmin|unrestricted|elevated|unlimited|god-?mode)\W+(\w+\W+){0,1}'
-     '(rights?|access|privileges?|permissions?|authority|powers?|control)\M', null),
+     '(rights?|access|privileges?|permissions?|authority|powers?|control)\M(?! (to|of|in|on|for|over|within|inside|during|while) (the|an?|our|its|their|each|this|that)\M)', null),
     ('role', 'en', '(system|assistant|developer|operator)( (message|prompt|note|override|notice))?\]?\s*:\s*(\w+\W+){0,3}'
-     '(you|ignore|always|never|must|do not|from now on|reveal|disregard|override|approve|send)', null),
-    ('role', 'en', '<\|?/?(im_start|im_end|system|sys|inst)\|?>|\[/?(inst|sys|system)\]|<<sys>>', null),
+     '(you|ignore|(always|never|must|do not)(?! (more|less|fewer|at|on|in|the|an?|both|all|one|two|three|only|use|\d+)\M)|from now on|reveal|disregard|override|approve|send)\M', null),
+    ('role', 'en', '<\|?/?(im_start|im_end|system|sys|inst)\|?>|\[/?(inst|sys|system)\]|<<sys>>',
+     array['^\s*(<|\[)|<\|im_start\|>\s*(system|user|assistant)|\[/(inst|sys|system)\]']),
     ('safeguard', 'en', '(skip|bypass|disable|circumvent|waive|evade|avoid|omit|suppress|without|never|do not|don''?t|no need (to|for)|'
      'instead of|rather than|stop)\W+(\w+\W+){0,3}(operator|user|human|person|owner|customer|administrator|admin|security|safety|'
      'supervisor|manager|anyone|nobody)''?s?\W+(\w+\W+){0,2}'
      '(confirmations?|approvals?|consent|permissions?|reviews?|checks?|authori[sz]ations?|verifications?|oversight|controls?|'
-     'warnings?|sign-?offs?|knowledge)', null),
+     'warnings?|sign-?offs?|knowledge)\M(?! (dialogs?|columns?|pages?|screens?|buttons?|fields?|forms?|tables?|tests?|panels?|tabs?)\M)', null),
     ('safeguard', 'en', '(without|never|do not|don''?t|no need to|need not|stop|before you)\W+(\w+\W+){0,2}'
      '(ask(ing)?|consult(ing)?|notify(ing)?|inform(ing)?|tell(ing)?|alert(ing)?|involv(e|ing)|bother(ing)?|check(ing)? with|'  -- words: as is
      'confirm(ing)? with|wait(ing)? for)\W+(the |your |any |an? |its )?(operator|user|human|owner|administrator|supervisor|'
@@ -73,7 +79,56 @@ begin atomic
      'send|forward|upload|post|e?mail)\W+(\w+\W+){0,5}(your\W+(\w+\W+){0,2}|the\W+|all\W+(\w+\W+){0,2}|any\W+(\w+\W+){0,2}|stored\W+)'
      '(system prompts?|hidden prompts?|(initial|system|secret|hidden) instructions|credentials?|passwords?|secrets?|api keys?|'
      'private keys?|access tokens?|session tokens?|environment variables)', null),
-    -- Of a command: its verb, and what the same sentence has besides.
+    -- The agents that read the text are spoken to.
+    ('reader', 'reader', '(ai|llms?|language models?|assistants?|agents?|models?|bots?)\W+(\w+\W+){0,2}(reads?|reading|sees?|seeing|process(es|ing)|pars(es|ing)|summari[sz](es|ing)|'
+     'load(s|ing)|retriev(es|ing)|recall(s|ing)?|encounter(s|ing)?)\W+(this|these|the following)\M',
+     array['^\W*(note|attention|dear|to|for|if|any|every|each|all|ai|llms?|agents?|assistants?|models?|when)\M|\m(must|shall|should|you)\M']),
+    ('reader', 'reader', '((attention|dear|hello|listen|hey)\W+(\w+\W+){0,2}(model|llm|ai|assistant|agent)s?\M|'
+     '(\w+ )?(note|message|notice|memo|directive|orders?|instructions?)\W+(\w+\W+){0,6}(to|for)\W+((any|all|every|each|other|future|coding|the|next|an?|automated)\W+){0,3}(ai|llms?|language models?|assistants?|agents?|models?)\M(?! \w+ (is|are|was|were)\M)|'
+     '((ai|coding|other|future|all|any|every|llm|language) )*(ai|llms?|models?|assistants?|agents?)\s*:\s*(stop|do|don''t|you|always|never|please|ignore|open|send|fetch|run|from))|'
+     'if you( are|''re)( an?| the| any)?( \w+)? (ai|llm|language model|assistant|agent|chatbot)\M|'
+     'as an? ((automated|ai|artificial|autonomous|intelligent) )?(assistant|agent|model|ai),? you\M',
+     array['^\W*(\w+ )?(attention|dear|hello|listen|hey|note|message|notice|memo|directive|orders?|instructions?|ai|coding|other|future|all|any|every|llms?|language|models?|assistants?|agents?)\M|if you|as an? ']),
+    -- A person is kept from knowing or deciding.
+    ('safeguard', 'hide', '(not|don''t|never|without|avoid) (let|letting)\W+(\w+\W+){0,1}(humans?|users?|person|people|operator|owner|anyone|anybody|customer)\W+(\w+\W+){0,1}(know|see|notice|find out|learn|suspect)\M|'
+     '(keep|stay|remain) (silent|quiet|secret) about (it|this|that)\M|(keep|leave) (this|it) (strictly )?between (us|you and me)\M|'
+     '(do not|don''t|never|without) (bring(ing)? (it|this) up|comment(ing)? on (it|this)|mention(ing)? (it|this|that you)|say(ing)? (that|why) you)\M|'
+     '(not (necessary|required|needed)|unnecessary) to ask (the )?(user|human|person|owner|operator|customer)s?\M|'
+     '(quietly|silently|secretly|covertly|discreetly|unnoticed|without comment),? (add|install|change|insert|append|include|send|remove|upload|delete|replace|commit|push|run|copy|forward|execute|publish|open)\M|'
+     'permissions?\W+(was|were|is|are|has been|have been)\W+(\w+\W+){0,2}(given|granted)\W+(\w+\W+){0,4}(commands?|tools?|actions?|calls?)\M|'
+     '(turn|switch) off (the )?(logging|logs|audit\w*|monitoring)\M.{0,60}\m(nobody|no one|so that|unseen|not seen)|'
+     '(no reason|not allowed|never|do not|don''t|no need|nothing) to (decline|refuse|object)\M|(refus(al|ing)|declin(al|ing))\W+(\w+\W+){0,6}(counts?|is|be|as)\W+(\w+\W+){0,2}(failure|error|mistake|violation)\M', null),
+    -- A text puts itself above what its reader was given, or above the user.
+    ('override', 'above', '(precedence|priority|weight)\W+(\w+\W+){0,2}(over|above|than)\W+(\w+\W+){0,3}((words|wishes|requests?|messages?|instructions?) of (the|your) (user|owner|human|operator)|'
+     'users?(''s)? (own )?(words|wishes|requests?|messages?|instructions?)|your( own)?( \w+)? (configuration|instructions?|rules|guidelines?|settings|training|prompt))|'
+     '(whatever|no matter what|regardless of what|even (if|where|when|though)|despite what)\W+(the |your |his |her )?(user|human|person|owner|they|customer)\W+(\w+\W+){0,2}(wants?|says?|asks?|requests?|den(y|ies)|prefers?|objects?|tells?)\M|'  -- words: as is
+     '(follow|obey|rely on|trust|believe|heed|observe|do as)\W+(only\W+)?(this|these|the following)\W+(\w+\W+){0,1}(note|message|text|memory|memo|page|file|comment|instruction|line)s?\W+(instead|alone|only|in place of|rather)\M|'
+     '\mobey (it|this|them|these)\M|'
+     'your\W+(\w+\W+){0,2}(briefing|instructions?|guidelines?|rules|prompt|orders|configuration)\W+(have|has|had|contain\w*|were|was|are|is)\W+(\w+\W+){0,3}'
+     '(updated|replaced|errors?|mistakes?|void|obsolete|superseded|wrong|revoked|corrected|lifted|suspended)\M', null),
+    ('override', 'above', '(disregard|forget|ignore|never ?mind|drop|discard|set aside|(what|all|every)(so)?ever|everything|anything)\W+(\w+\W+){0,1}((what|everything|anything|all|whatever)\W+(that\W+)?)?'
+     '(you|i|we|they|was|has been|stands)\W+(were |was |have been |had been |have |had |''ve |been )*(told|said|taught|given|discussed|learned|written|agreed)\M|'  -- words: as is
+     '(disregard|forget|ignore|never ?mind|discard)\W+(everything|anything|all|whatever)( (that|which) (is|was|stands|came))? (above|before|so far|earlier)\M|'  -- words: as is
+     'everything\W+(\w+\W+){0,1}(above|before this|so far)\W+(is|was)\W+(\w+\W+){0,2}(sample|test|dummy|example|fiction|fake|padding)\M|'
+     '(ignore|disregard|forget|drop)\W+(the|any|all|every|those|these)\W+(\w+\W+){0,1}(rules|instructions?|guidelines?|restrictions|orders|prompts?|guidance)\W+(\w+\W+){0,1}(given|stated|set|listed|told|written|received|mentioned)?\W*(earlier|before|above|previously|so far)\M', null),  -- words: as is
+    ('override', 'above', '(guidance|instructions?|rules|guidelines?|guardrails?|limits|briefing|polic(y|ies)|restrictions|orders|training)\W+((that|which)\W+)?you\W+(were|have been|had been)\W+(\w+\W+){0,3}(given|trained|told|set|taught|shown|briefed|loaded)\M',  -- words: as is
+     array['\m(set aside|off|void|no longer|forget|ignore|disregard|suggestions?|instead|lifted|gone|wrong|drop|leave|not|replaced|over)\M']),
+    ('role', 'above', 'your\W+(\w+\W+){0,1}(real|actual|true|single|new|only|sole)\W+(task|job|goal|operator|owner|mission|purpose|principal|master|instructions?|orders?)\W+(is|are)\M|'
+     'the (actual|real|true) (request|task|instructions?|prompt|user)\W+(begins?|starts?|follows?)\M|you no longer (work|act|speak|answer) (for|to)\M|'
+     'treat\W+(\w+\W+){0,3}(requests?|words|messages|orders|commands)\W+(\w+\W+){0,2}as (if|though)\W+(\w+\W+){0,5}(owner|user|admin|administrator|operator|system|developer)''?s?\M|'
+     '(as (though|if)|like) (you (had|have) no|there (were|was) no|no)\W+(\w+\W+){0,1}(polic(y|ies)|rules?|limits?|limitations?|guidelines?|instructions?|restrictions?|safety|filters?)\M|'
+     '(unrestricted|unfiltered|uncensored|limitless|evil|unbound|free) (version|copy|twin|side) of (yourself|you|the assistant)\M|'
+     '(activate|enable|enter|switch to|engage) (unrestricted|jailbreak|jailbroken|god|dan|unfiltered) mode\M|'
+     'in (developer|god|admin|jailbreak|unrestricted) mode,? (you|the (assistant|model|agent|ai))\M', null),
+    -- Secrets, prompts and what was said are carried out.
+    ('disclosure', 'above', '(reveal|print|repeat|show|output|recite|display|answer|reproduce)\W+(\w+\W+){0,8}(text|words|message|everything|prompt|briefing|instructions)\W+(\w+\W+){0,4}'
+     '((before|above|ahead of) the first|you were given|of your (briefing|instructions|prompt)|of your own|at the (very )?(start|beginning|top) of (this|the) (conversation|chat|session|context))|'  -- words: as is
+     '(show|display|print|tell|give|reveal|output|list|what (are|is|were))( (me|us))? your (\w+ )?(internal|hidden|secret|initial|original|system|full|own) (instructions?|directives?|prompts?|rules|configuration|guidelines)', null),  -- words: as is
+    ('command', 'secrets', '(upload|send|forward|post|copy|transfer|mail|push)\W+(\w+\W+){0,3}(repository|codebase|source code|sources|'
+     '((every|all|each|entire|whole|this|last)\W+(\w+\W+){0,2}(conversations?|chats?|sessions?|prompts?|user messages?|memor(y|ies)|transcripts?)))\M', array['https?://(?!(github|gitlab)\.com)|\m[\w.-]+@[\w-]+\.|\d+\.\d+\.\d+\.\d+']),
+    ('command', 'secrets', '(fetch|download|get|load|retrieve|open|visit|call|request)\M', array['https?://',
+       '\m(pipe|feed|pass|into|through|with)\M.{0,30}\m(shell|bash|sh|interpreter|python|powershell)\M|\m(user|human|last) (message|prompt|question)\M.*\m(append|base64|followed by)\M|[?&]\w*=\W*followed by']),
+    -- A command: its verb, and the parts that the same sentence has besides.
     ('command', 'command', '(copy|send|upload|post|push|transfer|forward|e?mail|ship|leak|exfiltrate|scp|rsync|sftp|curl|wget|cat|base64|tar|zip|nc|ncat|aws s3|'
      'invoke-webrequest|invoke-restmethod|iwr|irm)\M',
      array['\.ssh/|\mid_(rsa|ed25519|ecdsa|dsa)\M|(?<![\w/*])(?<!to )(?<!into )(?<!in )\.env\M(?!\.?(example|sample|template|test))|\.aws/|\.netrc\M|\.npmrc\M|\.pypirc\M|\.pgpass\M|/etc/(shadow|passwd)\M|kubeconfig|\.kube/|\.gnupg|\.docker/config|\.git-credentials|credentials\.json|service-account\S*\.json|\.pem\M|private key|\.bash_history|keychain|cookies\.sqlite', 'https?://|ftp://|s3://|gs://|\m[\w.-]+@[\w-]+[.:]|\m(nc|ncat) |pastebin|webhook|/dev/tcp/|\d+\.\d+\.\d+\.\d+|(an?|my|our|the) (external|remote|outside|attacker)']),
@@ -88,7 +143,7 @@ begin atomic
      '(vorherig|vorig|bisherig|fruher|obig|vorangegangen|vorangehend|vorstehend|vorausgehend|alle|samtlich|jede|dein|eure|ihre|ursprunglich|bestehend|anderen)\w*\W+(\w+\W+){0,3}'
      '(system)?-?(anweisung|instruktion|vorgabe|regel|richtlinie|befehl|einschrankung|beschrankung|weisung|prompt)', null),
     ('override', 'de', '(vorherig|vorig|bisherig|fruher|obig|alle|samtlich|dein|ursprunglich)\w*\W+(\w+\W+){0,2}(anweisung|instruktion|vorgabe|regel|richtlinie|befehl|einschrankung|'
-     'beschrankung|weisung)\w*\W+((?!nicht\M|nie\M|niemals\M)\w+\W+){0,4}(ignorier|vergess|missacht|ungultig|aufgehoben|hinfallig|ausser kraft|gelten (\w+ ){0,2}nicht)', null),
+     'beschrankung|weisung)\w*\W+(?!(zu[mr]?|fur|von|vom|im|in|des|der|uber|ueber|bei|beim)\M)((?!nicht\M|nie\M|niemals\M)\w+\W+){0,4}(ignorier|vergess|missacht|ungultig|aufgehoben|hinfallig|ausser kraft|gelten (\w+ ){0,2}nicht)', null),
     ('role', 'de', '(du bist|sie sind|ihr seid|verhalte dich|agiere|handle|antworte)\W+(\w+\W+){0,4}(administrator|admin|root|uneingeschrankt|unbeschrankt|'
      'ohne (jede |alle )?(regeln|einschrankungen|beschrankungen|filter))', null),
     ('safeguard', 'de', '(ohne|nie|niemals|nicht)\W+(\w+\W+){0,2}(benutzer|nutzer|anwender|mensch|person|besitzer|eigentumer|kunde|betreiber)\w*\W+(\w+\W+){0,2}'
@@ -97,6 +152,12 @@ begin atomic
      '(benutzer|nutzer|anwender|mensch|person|besitzer|eigentumer|kunde|betreiber)', null),
     ('disclosure', 'de', '(verrat|zeig|gib|sende|schick|nenne|druck|veroffentlich|leite|ubermittl|teile|lade)\w*(?!\W+(nie|niemals|nicht|keine)\M)\W+(\w+\W+){0,3}(alle|dein|deine|deinen|die|das|den|samtliche|gespeicherte\w*)\W+(\w+\W+){0,2}'
      '(system-?prompt|passwort|kennwort|zugangsdaten|anmeldedaten|geheimnisse|(api-?|private[nr]? |geheime[nr]? )schlussel|zugriffstoken|credentials|secrets)', null),
+    ('override', 'de', '(vergiss|vergesst|vergessen|ignorier\w*|missacht\w*)\W+(\w+\W+){0,2}was\W+(\w+\W+){0,5}(gesagt|gegeben|befohlen|vorgegeben|aufgetragen)\M|'
+     'gelten (nur noch|nur|ausschliesslich|allein)\W+(\w+\W+){0,2}(befehle|anweisungen|regeln|vorgaben)\W+(\w+\W+){0,1}(dieser|diesem|hier)\M|'
+     '(egal|gleich|unabhangig davon),? was (der|die|dein) (be)?(nutzer|anwender|mensch|kunde)\w*\M', null),
+    ('reader', 'de', '(jede|alle|an|fur)\W+(\w+\W+){0,1}(ki|kis|llm|assistent\w*|agent\w*|sprachmodell\w*)\M,?\W+(\w+\W+){0,1}(das|die|der|den)\W+(\w+\W+){0,2}(liest|lesen|sieht|sehen|verarbeit\w+)\M|'
+     '(wenn|falls) du (\w+ ){0,2}(ki|assistent|agent|sprachmodell|llm)\M', null),
+    ('safeguard', 'de', '(sag|sage|verrate|erzahl\w*|melde) (dem|der|den|einem) (be)?(nutzer|anwender|mensch|kunde)\w* (nichts|nicht)\M', null),
     -- French.
     ('override', 'fr', '(ignor|oubli|neglig|contourn|outrepass|enfrein|ne (tiens|tenez) (pas|aucun) compte|fai(s|tes) (fi|abstraction)|passe[rz]? outre)\w*(?!\W+(jamais|pas)\M)\W+(\w+\W+){0,4}'
      '(instruction|consigne|directive|regle|ordre|restriction|limite|prompt)s?\W+(\w+\W+){0,3}(precedent|anterieur|ci-dessus|initial|ci-avant|du systeme|systeme|d''origine|de depart|recu)', null),
@@ -107,6 +168,9 @@ begin atomic
      '\W+(\w+\W+){0,3}(utilisat\w+|humain|proprietaire|administrateur|client|personne)', null),
     ('disclosure', 'fr', '(revel|envoi|envoy|montr|affich|divulg|transmet|donne|partag|publi|imprim)\w*(?!\W+(jamais|pas)\M)\W+(\w+\W+){0,2}(tous|toutes|tes|ton|ta|les|le|la|vos|votre)\W+(\w+\W+){0,2}'
      '(prompt systeme|invite systeme|mots? de passe|identifiants|cles? (d''api|api|privees?|secretes?)|secrets|jetons|instructions (systeme|cachees|secretes))', null),
+    ('reader', 'fr', '(a l''attention|note|message|avis)\W+(\w+\W+){0,3}(assistants?|agents?|ia|modeles?)\M|si (tu es|vous etes) (un |une )?(\w+ )?(ia|assistant|agent|modele)\M|'
+     '(ia|assistant|agent|modele)s?\W+(\w+\W+){0,2}qui (lit|lisent|lisez|voit)\W+(ce|cette|ceci)', array['(?<!\w)(a l''attention|note aux?|message aux?|avis aux?|si tu|si vous|toute?|chaque|les?)\M']),
+    ('override', 'fr', '(peu importe|quoi) (ce )?que (demande|dise|veuille|dit|veut) l''utilisateur', null),
     -- Spanish, Portuguese and Italian.
     ('override', 'es', '(ignor|olvid|omit|descart|desobede|desestim|caso omiso|desconsider|esquec|dimentic|trascur|scord|no (hagas|tengas|tenga) (caso|en cuenta))\w*\W+(\w+\W+){0,4}'
      '(instruccion|instruco|instrucao|istruzion|reglas?|regras?|regol|directri|diretri|directiv|direttiv|indicacion|indicac|ordenes|ordens|ordini|restriccion|restric|restrizion|normas|prompt)\w*\W+(\w+\W+){0,3}'
@@ -120,6 +184,10 @@ begin atomic
      '(usuari|human|person|administrador|propietari|proprietari|client|utent|amministrator|uman)', null),
     ('disclosure', 'es', '(revela|envia|muestra|imprime|divulga|comparte|manda|publica|mostra|rivela|invia|stampa|compartilh|pubblica)\w*\W+(\w+\W+){0,2}(todas?|todos|tus?|las?|los|el|as|os|seu|suas|tutt[ei]|il|le|i|gli)\W+(\w+\W+){0,2}'
      '(prompt (del|do|di) sistema|contrasen|credencia|credenzial|(claves?|chaves?|chiavi) (de |di )?(api|privad|private|secret)|secretos|segredos|segreti|senhas|password)', null),
+    ('reader', 'es', '(si eres|se sei|se voce e|se es) (un |una |uma |um )?(\w+ )?(modelo|asistente|agente|ia|modello|assistente)\M|'
+     '(asistente|agente|modelo|ia|assistente|modello)s?\W+(\w+\W+){0,1}(que|che) (lea|lee|lean|legge|leia|leem|le)\W+(est[ea]|ist[oa]|quest[ao])', null),
+    ('override', 'es', '(no (hagas|hagan|haga) caso|olvida|olvidate|ignora|dimentica|esqueca|esquece)\W+(\w+\W+){0,1}(todo )?(lo que|o que|cio che|quello che)\W+(\w+\W+){0,3}(dijeron|dicho|dijo|disse|disseram|detto|indicado)\M', null),
+    ('safeguard', 'es', '(no (lo |la |se lo |le )?(comentes|digas|menciones|cuentes|reveles)|non (dirlo|dire)|nao (conte|diga))\W+(\w+\W+){0,2}(usuari|human|client|utent)\w*', null),
     -- Russian: the letters of a text before they are folded.
     ('override', 'ru', '(игнорир|забуд|забыт|пренебрег|отмен|нарушь|обойди|не обращаи внимани)[а-я]*[^а-яa-z]+([а-яa-z]+[^а-яa-z]+){0,3}(предыдущ|предшеств|все|прежн|прошл|выше|любы|тво|ваш|эти)[а-я]*[^а-яa-z]+([а-яa-z]+[^а-яa-z]+){0,3}'
      '(инструкци|указани|правил|команд|ограничени|промпт|директив)', null),
@@ -129,6 +197,8 @@ begin atomic
     ('override', 'zh', '(忽略|无视|無視|忘记|忘記|忘掉|抛弃|不要理会|不理会|绕过|繞過|跳过|覆盖|取消|违反|不遵守|无需遵守|不必遵守)[^。！？!?\n]{0,8}(之前|以前|此前|上述|以上|先前|前面|过去|所有|全部|任何|一切|你的|您的|原来|原有|系统|系統|既有)[^。！？!?\n]{0,8}'
      '(指令|指示|规则|規則|说明|說明|提示词?|限制|约束|約束|命令|要求|设定|設定)', null),
     ('override', 'zh', '(以前|前|これまで|今まで|上記|上|すべて|全て|あらゆる|元)の?[^。！？\n]{0,8}(指示|命令|ルール|規則|制約|プロンプト|設定)[^。！？\n]{0,6}(無視(し|せ|す|は|を)|無視$|忘れて|忘れろ|破棄|従わない)', null),
+    ('reader', 'zh', '(读到|阅读|看到|讀到|看見|处理)[^。！？\n，,]{0,10}(助手|模型|智能体|代理|ai)|如果你是[^。！？\n，,]{0,6}(模型|助手|智能体|ai)|(読む|見た|読んだ)(すべての)?(ai|エージェント|アシスタント|モデル)', null),
+    ('override', 'zh', '(以前|前|これまで|今まで|上記|上)の?[^。！？\n]{0,6}(指示|命令|ルール|規則)[^。！？\n]{0,8}(忘れ|無視|従わな)', null),
     ('role', 'zh', '(你现在是|你現在是|你是|您是|从现在起你|扮演)[^。！？\n]{0,12}(管理员|管理員|root|超级用户|不受(任何)?(限制|约束)|没有(任何)?(限制|约束))|(あなたは)[^。\n]{0,12}(管理者|制限のない|root)', null),
     ('safeguard', 'zh', '(无需|無需|不要|不用|不必|未经|未經|绕过|跳过|无须|不需要)[^。！？\n，,]{0,8}(用户|用戶|使用者|人工|管理员|主人|任何人)[^。！？\n，,]{0,4}(确认|確認|批准|同意|许可|许可|授权|审核|审批|询问)|'
      '(无需|不要|不用|不必|无须|不需要|切勿)(询问|通知|告诉|告知|征求)[^。！？\n，,]{0,4}(用户|用戶|使用者|管理员|主人|任何人)|ユーザー(に|の)[^。\n]{0,6}(確認|許可|承認)?(せず|なし|なく|ずに)', null),
@@ -155,6 +225,11 @@ begin atomic
       'unrestricted|unfiltered|uncensored|jailbroken|\mdan\M|anything now|mode|elevated|system|assistant|developer|operator|user|human|'
       'owner|supervisor|maintainer|without|credential|password|secret|keys|tokens|variables|safety|security|anyone|person|customer|'
       'manager|\[|<'),
+    ('reader', '\m(ai|llms?|language models?|assistants?|agents?|models?|bots?|chatbots?)\M'),
+    ('hide', '\m(let(ting)?|silent|quiet|secret|between|bring(ing)?|comment(ing)?|mention(ing)?|necessary|required|needed|unnecessary|quietly|silently|secretly|covertly|discreetly|unnoticed|'
+      'permissions?|logging|logs|audit\w*|monitoring|refus(e|al|ing)|declin(e|al|ing)|object)\M'),
+    ('above', '\m(precedence|priority|weight|matter|regardless|despite|obey|instead|alone|what(so)?ever|even|everything|anything|told|said|taught|given|earlier|before|above|previously|far|your?|yourself|as (though|if)|request|mode|first)\M'),  -- words: as is
+    ('secrets', 'https?://|@'),
     ('command', 'curl|wget|\m(iwr|irm|env|printenv|downloadstring)\M|invoke-|base64|\.ssh/|\mid_(rsa|ed25519|ecdsa|dsa)\M|(?<![\w/*])(?<!to )(?<!into )(?<!in )\.env\M(?!\.?(example|sample|template|test))|\.aws/|\.netrc\M|\.npmrc\M|\.pypirc\M|\.pgpass\M|/etc/(shadow|passwd)\M|kubeconfig|\.kube/|\.gnupg|\.docker/config|\.git-credentials|credentials\.json|service-account\S*\.json|\.pem\M|private key|\.bash_history|keychain|cookies\.sqlite'),
     ('de', '\m(der|das|den|du|ohne|nicht|alle|dein\w*|vorherig\w*|vorig\w*|bisherig\w*|obig\w*|samtlich\w*|anweisungen|regeln)\M'),
     ('fr', '\m(les|des|tes|vos|ton|votre|tous|toutes|sans|tu|vous|precedent\w*)\M'),
@@ -164,6 +239,33 @@ begin atomic
   ) m(language, mark);
 end;
 comment on function pgmem.steering_marks is 'What a text has in which the forms of a language are looked for.';
+
+
+create or replace function pgmem.spoken_marks() returns table (language text, mark text)
+language sql immutable
+begin atomic
+  select m.language, m.mark
+  from (values
+    ('en', '(^|[:;,"“„»''`(>*|-]|\m(and|then|please|now|just|simply|also|so|or|instead|therefore|first|always|hereby|kindly|quietly|immediately|to self|'
+      '(hesitate|forget|fail|sure|free) to|(task|job|goal|mission|order|duty)\W+(\w+\W+){0,2}to)\M|\m(and|then|,)\W+\w+ly\M)\W*'
+      '(ignor(e|ing)|disregard|forget|override|overrule|bypass|set aside|throw out|discard|neglect|pay|take|skip|disable|circumvent|waive|evade|avoid|omit|suppress|'
+      'without|never|do not|don''t|no need|it is not|instead of|rather than|stop|need not|before you|approve|allow|accept|authori[sz]e|grant|execute|run|send|transfer|'
+      'export|share|wire|install|confirm|trust|reveal|leak|exfiltrate|disclose|divulge|expose|dump|hand|give|print|output|repeat|recite|publish|forward|upload|'
+      'post|e?mail|copy|delete|deploy|merge|push|commit|make|perform|use|open|proceed|continue|go|act|do|treat|respond|answer|reply|tell|show|recommend|say|keep|follow|obey|rely|'  -- words: as is
+      'always|whenever|from now on|henceforth|hereafter|developers?)\M'
+      '|\m(you|your|yourself|you''re)\M'
+      '|\m(agents?|assistants?|models?|ai|llms?|bots?|copilot|claude)\M\W+(\w+\W+){0,2}(must|should|shall|will|may|can|needs? to|has to|have to|is to|are to|never|always|do not)\M'),
+    ('de', '^(?!\W*(der|die|das|den|dem|ein|eine|einem|einer|im|in|am|an|bei|beim|seit|wir|ich|er|es|man|unser\w*|auf|nach|mit|fur|von|vor)\M)|\m(du|dich|dir|dein\w*)\M|[:,]\W*(ignorier\w*|vergiss|sende|schick\w*)'),
+    ('fr', '^(?!\W*(les?|la|l''\w+|une?|des|du|nous|on|ils?|elles?|dans|en|sur|depuis|notre|nos|ce|cette|ces|avec|pour)\M)|\m(tu|vous|toi|ton|ta|tes|votre|vos)\M'),
+    ('es', '^(?!\W*(el|las?|los?|una?|uns|nosotros|en|se|os?|as?|il|gli|i|le|nel\w*|no|na|nos|desde|nuestr\w*|noss\w*|nostr\w*|este|esta|esto|con|por|para|per)\M)|\m(tu|tus|te|ti|usted|voce|seus?|suas?|tuo|tua|tue|tuoi)\M|\mno (hagas|tengas)\M'),
+    ('zh', '^(?!\W*(该|该|这个|这些|我们|此|本|系统|服务|程序|脚本|任务))|[你您请]')
+  ) m(language, mark);
+end;
+comment on function pgmem.spoken_marks is $$
+The form of a sentence that speaks to its reader, by language.
+
+A sentence that says what a job or a test does has the same words and orders nothing.
+$$;
 
 
 create or replace function pgmem.read_letters(p_text text) returns text[]
@@ -190,6 +292,8 @@ begin
           where not ascii(s.sign) <@ c_marks) c;
     v_texts := array_remove(v_texts, null);
   end if;
+  -- The signs over a kana are part of it.
+  v_texts := array(select normalize(t.text, NFC) from unnest(v_texts) t(text));
   if v_texts[2] = v_texts[1] then
     v_texts := v_texts[1:1];
   end if;
@@ -221,14 +325,19 @@ begin
     v_kind := null;
     select f.kind into v_kind
     from (select m.language from pgmem.steering_marks() m where v_text ~ m.mark offset 0) m
-    join pgmem.steering_forms() f using (language)
+    join (select f.kind, f.language, f.also, string_agg(f.form, '|') as form
+          from pgmem.steering_forms() f group by f.kind, f.language, f.also) f using (language)
+    left join pgmem.spoken_marks() a on f.kind in ('override', 'safeguard', 'disclosure')
+      and a.language = case when f.language in ('hide', 'above') then 'en' else f.language end
     cross join lateral (
       select case when m.language = 'zh' then '()(' || f.form || ')' else '(\m|(?=[<\[]))(' || f.form || ')' end as form) w
     cross join lateral (
-      select v_text as said where f.also is null
+      select v_text as said where f.also is null and a.mark is null
       union all
-      select s.said from regexp_split_to_table(v_text, '[\n。！？]|[.!?;][ \t]') s(said)
-      where s.said ~ f.also[1] and s.said ~ f.also[2]) s
+      select s.said from regexp_split_to_table(case when f.kind in ('command', 'role') then v_text else translate(v_text, E'\n', ' ') end,
+        case when f.kind in ('command', 'role') then '[\n。！？]|[.!?;][ \t]' else '[。！？]|[.!?][ \t]' end) s(said)
+      where (f.also is not null or a.mark is not null) and v_text ~ w.form
+        and not exists (select from unnest(f.also || a.mark) p(part) where s.said !~ p.part)) s
     where s.said ~ w.form and exists (
       -- A negation in the clause of the form, and no word between them that takes it back.
       select from regexp_matches(s.said,
@@ -246,7 +355,7 @@ begin
 end;
 $$;
 comment on function pgmem.steering is
-  'How a text steers agents: override, role, safeguard, directive, disclosure, command or identity; null: it does not.';
+  'How a text steers agents: override, role, safeguard, directive, disclosure, command, reader or identity; null: it does not.';
 
 
 create or replace function pgmem.is_as_agents(p_caller pgmem.caller) returns boolean
