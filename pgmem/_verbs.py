@@ -774,7 +774,7 @@ VERBS = {
                     required=True,
                 ),
                 "turns": Argument(
-                    "Objects in order with id, role (user, assistant, system, tool) and content; and, where known, at (the time it was said) and agent (the subagent that said it).",
+                    "Objects in order with id, role (user, assistant, system, tool) and content; and, where known, at (the time it was said), agent (the subagent that said it) and created_told (what the client says of the time, where at is a guess).",
                     type="pgmem.objects",
                     required=True,
                 ),

@@ -8,19 +8,19 @@ import json
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, TextIO
 
+from pgmem import foreign
 from pgmem.errors import InvalidArgument
 
+NESTING = foreign.NESTING
 UNPACKED_BYTES = 256 * 2**20
 """Bytes of a file that is read whole, after unpacking."""
 LINE_CHARS = 64 * 2**20
 """Characters of a line of a file that is read line by line."""
-NESTING = 100
-"""Levels of objects and lists in each other."""
 VALUES = 1_000_000
 """Values in one document, counted as often as it is written out: an alias in YAML repeats what it names."""
 
@@ -43,11 +43,12 @@ def parse(text: str | bytes, what: str) -> Any:
         found = json.loads(text)
     except RecursionError:
         raise InvalidArgument(f"{what} is nested more than {NESTING} levels deep.") from None
-    check(found, what, values=None)
+    if foreign.too_deep(found):
+        raise InvalidArgument(f"{what} is nested more than {NESTING} levels deep.")
     return found
 
 
-def check(value: object, what: str, *, values: int | None = VALUES) -> None:
+def check(value: object, what: str, *, values: int = VALUES) -> None:
     """Check nesting and number of values; a value that occurs in several places counts in each.
 
     Raises:
@@ -61,7 +62,7 @@ def check(value: object, what: str, *, values: int | None = VALUES) -> None:
                 below.extend(item.values())
             elif isinstance(item, list | tuple):
                 below.extend(item)
-            if values is not None and count + len(below) > values:
+            if count + len(below) > values:
                 raise InvalidArgument(f"{what} holds more than {values} values.")
         count += len(below)
         depth += 1
@@ -139,51 +140,16 @@ def one_line(text: str) -> str:
     return _OTHER_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def json_lines(text: str, what: str, *, strict: bool = False) -> Iterator[tuple[int, Any, str | None]]:
+def json_lines(text: str | bytes, what: str) -> Iterator[tuple[int, Any, str | None]]:
     """The values of JSON lines, which end at a newline alone; lines of blanks are passed over.
 
     Args:
         text: the lines.
         what: their name in the reasons, such as that of a file.
-        strict: a line that is nested too deeply is an error.
 
     Yields:
         The number of each line from 1 on, its value, and why it cannot be taken, or None.
-
-    Raises:
-        InvalidArgument: a line is nested too deeply, and `strict` is set.
     """
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        value, reason = None, None
-        try:
-            value = parse(line, f"Line {number} of {what}" if strict else "it")
-            reason = unfit(value)
-        except ValueError:
-            reason = "it is not JSON"
-        except InvalidArgument as error:
-            if strict:
-                raise
-            reason = str(error).rstrip(".")
+    for number, value, reason in foreign.json_lines(text):
+        reason = reason or foreign.unfit(value)
         yield number, value, reason and f"line {number} of {what}: {reason}"
-
-
-def unfit(value: object) -> str | None:
-    """Why PostgreSQL cannot store a value of JSON, or None: a text holds NUL, or half of a surrogate pair."""
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            if "\0" in item:
-                return "a text in it holds the character NUL, which no store keeps"
-            try:
-                item.encode()
-            except UnicodeEncodeError:
-                return "a text in it holds half of a surrogate pair, which is not a character"
-        elif isinstance(item, Mapping):
-            waiting += item.keys()
-            waiting += item.values()
-        elif isinstance(item, list | tuple):
-            waiting += item
-    return None

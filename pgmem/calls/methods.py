@@ -1440,7 +1440,8 @@ class Verbs:
             client: The program that the conversation is held in, such as claude-code.
             session_id: The id of the conversation in that client; turns are searched by client:session_id.
             turns: Objects in order with id, role (user, assistant, system, tool) and content; and, where
-                known, at (the time it was said) and agent (the subagent that said it).
+                known, at (the time it was said), agent (the subagent that said it) and created_told (what
+                the client says of the time, where at is a guess).
             project_id: The project it belongs to; unset: none.
 
         Raises:

@@ -9,8 +9,9 @@ from typing import Any
 
 from pgmem._verbs import PARTS
 from pgmem.calls.methods import Verbs
-from pgmem.documents import json_line, one_line, parse, unfit
+from pgmem.documents import json_line, one_line, parse
 from pgmem.errors import InvalidArgument
+from pgmem.foreign import unfit
 from pgmem.models import Exported, Imported
 
 FORMAT = 1

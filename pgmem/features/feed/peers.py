@@ -17,8 +17,9 @@ import httpx2
 
 from pgmem import plain_files
 from pgmem.calls.methods import Verbs
-from pgmem.documents import UNPACKED_BYTES, json_line, json_lines, unfit
+from pgmem.documents import UNPACKED_BYTES, json_line, json_lines
 from pgmem.errors import CursorLost, DatabaseUnavailable, InvalidArgument, NotPermitted
+from pgmem.foreign import unfit
 from pgmem.models import Arrival, Outstanding, PeerState
 
 FORMAT = 1

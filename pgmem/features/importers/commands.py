@@ -39,7 +39,7 @@ System = Annotated[
     typer.Option(
         "--from",
         help="The system that wrote it; for markdown, a folder of notes. claude-code, codex, chatgpt and claude: "
-        "conversations, which become turns.",
+        "conversations, which become turns; so are those of cursor, gemini-cli, copilot, windsurf and zed.",
     ),
 ]
 IntoProject = Annotated[
@@ -47,8 +47,8 @@ IntoProject = Annotated[
     typer.Option(
         "--project",
         "-p",
-        help="The project for another system's memories; created if it does not exist. Default for claude-code "
-        "and codex: the project of the folder of a conversation.",
+        help="The project for another system's memories; created if it does not exist. Default for claude-code, "
+        "codex, gemini-cli and copilot: the project of the folder of a conversation.",
     ),
 ]
 
@@ -163,7 +163,7 @@ def _require_fitting(
     source: Source, file: Path, project: str | None, *, dry_run: bool, forget_deleted: bool
 ) -> None:
     """Exit with 2 if the options do not fit the system, or the file is not what that system writes."""
-    if source is not Source.pgmem and project is None and source not in (Source.claude_code, Source.codex):
+    if source is not Source.pgmem and project is None and not source.names_folders:
         stop("--project is required: the project of the imported memories.", 2)
     if dry_run and source is Source.pgmem:
         stop("--dry-run is for memories of other systems: give --from, or import into an empty store.", 2)
@@ -193,6 +193,9 @@ def show(done: Imported, as_json: bool) -> None:
         f"{done.present} already present",
         *([f"{done.merged} merged by name or content"] if done.merged else []),
     ]
+    if left := sum(done.left_out.values()):
+        first = next(iter(done.left_out))
+        counts.append(f"{left} left out: {first}{'' if len(done.left_out) == 1 else ', and others'}")
     typer.echo(f"{'Dry run: ' if done.dry_run else ''}{', '.join(counts)}.")
     for status in ("superseded", "archived"):
         if count := getattr(done, status):

@@ -14,9 +14,11 @@ from pgmem.features.importers.records import (
     Names,
     Reading,
     Vocabulary,
+    claims,
     json_lines,
     moment,
     proportion,
+    why_empty,
 )
 
 _TIMES = ("created_at", "updated_at", "valid_from", "valid_to")
@@ -85,20 +87,20 @@ def _relation(kind: str, source: NodeKey, target: NodeKey, known: Vocabulary) ->
 
 def _records(path: Path, reading: Reading) -> tuple[dict[NodeKey, dict[str, Any]], list[dict[str, Any]]]:
     """The properties of each node, and the relations."""
-    records = json_lines(path, read_bytes(path).decode(), reading)
-    if next(records, {}).get("engrama_export") != 1:
+    records = json_lines(path, read_bytes(path), reading)
+    if next(records, (0, {}))[1].get("engrama_export") != 1:
         raise InvalidArgument(
-            f"{path.name} is not an export of engrama in format 1: write it with engrama export."
+            f"{path.name} is not an export of engrama in format 1: write it with engrama export.{why_empty(reading)}"
         )
     nodes: dict[NodeKey, dict[str, Any]] = {}
     relations = []
-    for record in records:
+    for number, record in records:
         match record.get("type"):
             case "node":
                 label, name = str(record.get("label")), str(record.get("key_value") or "").strip()
                 properties = record.get("properties")
                 if not name or not isinstance(properties, dict):
-                    reading.left_out["nodes without a name or without properties"] += 1
+                    reading.leave(path.name, number, "it is a node without a name or without properties")
                 elif label == "Insight":
                     reading.left_out["Insight nodes: pgmem reflect makes new ones"] += 1
                 else:
@@ -108,7 +110,7 @@ def _records(path: Path, reading: Reading) -> tuple[dict[NodeKey, dict[str, Any]
             case "vector":
                 reading.left_out["vectors: texts are embedded by the model in use here"] += 1
             case other:
-                reading.left_out[f"lines of the unknown type {other!r}"] += 1
+                reading.leave(path.name, number, f"no reader knows its type {str(other)[:60]!r}")
     return nodes, relations
 
 
@@ -118,7 +120,7 @@ def _item(
     """A node with the relations whose type is unknown here as one property."""
     kept = {_RENAMED.get(key, key): value for key, value in properties.items() if key not in _OWN}
     times = {name: moment(properties.get(name)) for name in _TIMES}
-    kept |= {f"{name}_told": properties[name] for name in _TIMES if properties.get(name) and not times[name]}
+    kept |= claims(properties, _TIMES)
     numbers = {name: proportion(properties.get(name)) for name in ("confidence", "trust_level")}
     for name, value in numbers.items():
         given = kept.pop(name, None)

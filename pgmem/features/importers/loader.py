@@ -11,7 +11,7 @@ from typing import Any
 
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import engrama, markdown, mcp_memory, mem0
-from pgmem.features.importers.records import Item, Link, Reading, Vocabulary
+from pgmem.features.importers.records import Item, Link, Reading, Vocabulary, why_empty
 from pgmem.memory import Memory
 from pgmem.models import Imported
 
@@ -34,13 +34,23 @@ class Source(StrEnum):
     markdown = "markdown"
     claude_code = "claude-code"
     codex = "codex"
+    cursor = "cursor"
+    gemini_cli = "gemini-cli"
+    copilot = "copilot"
+    windsurf = "windsurf"
+    zed = "zed"
     chatgpt = "chatgpt"
     claude = "claude"
 
     @property
     def is_conversations(self) -> bool:
         """Whether it holds conversations, which become turns, rather than memories."""
-        return self in (Source.claude_code, Source.codex, Source.chatgpt, Source.claude)
+        return self not in (Source.pgmem, Source.mcp_memory, Source.engrama, Source.mem0, Source.markdown)
+
+    @property
+    def names_folders(self) -> bool:
+        """Whether its conversations name the folder that they were held in, which has a project."""
+        return self in (Source.claude_code, Source.codex, Source.gemini_cli, Source.copilot)
 
     @property
     def recorded_as(self) -> str:
@@ -73,7 +83,7 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
     except (UnicodeDecodeError, EOFError, OSError) as error:
         raise InvalidArgument(f"{path} cannot be read: {error}.") from error
     if not reading.items:
-        raise InvalidArgument(f"{path} holds no memories of {source}: is --from right?")
+        raise InvalidArgument(f"{path} holds no memories of {source}: is --from right?{why_empty(reading)}")
     return reading
 
 

@@ -10,7 +10,16 @@ from typing import Any, TypeAlias
 from pgmem.documents import UNPACKED_BYTES
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers.notes import LINK, Linked, Note, plain
-from pgmem.features.importers.records import Item, Link, Names, Reading, Vocabulary, moment, proportion
+from pgmem.features.importers.records import (
+    Item,
+    Link,
+    Names,
+    Reading,
+    Vocabulary,
+    claims,
+    moment,
+    proportion,
+)
 
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
 """A tag in the text: # and a word with a letter, as Obsidian reads it; not a heading, a link or a colour in a URL."""
@@ -97,6 +106,7 @@ def _item(
 ) -> Item:
     properties = {key: plain(value) for key, value in front.items() if key not in _OWN}
     properties |= {"body": body, "path": place.as_posix(), "folder": reading.folder}
+    properties |= claims(front, ("valid_from", "valid_to"))
     if tags := _tags(front, body):
         properties["tags"] = tags
     kind = front.get("label") or front.get("type")

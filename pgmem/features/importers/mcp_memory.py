@@ -18,21 +18,21 @@ def read(path: Path, known: Vocabulary) -> Reading:
     reading = Reading()
     entities: dict[str, dict[str, Any]] = {}
     relations: list[dict[str, Any]] = []
-    for record in json_lines(path, read_bytes(path).decode(), reading):
+    for number, record in json_lines(path, read_bytes(path), reading):
         name = str(record.get("name") or "").strip()
         if record.get("type") == "entity" and name:
             # A file that two processes wrote can name an entity twice: the observations of both are kept.
             entity = entities.setdefault(name, {**record, "observations": []})
             seen = record.get("observations")
-            entity["observations"] += [
-                o
-                for o in (seen if isinstance(seen, list) else ())
-                if isinstance(o, str) and o not in entity["observations"]
-            ]
+            for observed in seen if isinstance(seen, list) else [] if seen is None else [seen]:
+                if not isinstance(observed, str):
+                    reading.leave(path.name, number, f"an observation of {name[:60]!r} is not a text")
+                elif observed not in entity["observations"]:
+                    entity["observations"].append(observed)
         elif record.get("type") == "relation":
             relations.append(record)
         else:
-            reading.left_out["lines that are neither an entity with a name nor a relation"] += 1
+            reading.leave(path.name, number, "it is neither an entity with a name nor a relation")
     labels = {
         name: known.label(entity.get("entityType", "")) or "Concept" for name, entity in entities.items()
     }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,9 @@ from pgmem.features.importers.records import (
     Names,
     Reading,
     Vocabulary,
+    claims,
     excerpt,
+    fitted,
     json_lines,
     moment,
     proportion,
@@ -24,6 +28,7 @@ from pgmem.features.importers.records import (
 _LINES = (
     "memories.jsonl.gz"  # in OpenMemory's archive; its lines are complete, those of memories.json are not
 )
+_TIMES = ("created_at", "updated_at", "expiration_date")
 _IDS = (("mem0_id", "id"), ("app", "app_id"), ("app", "app"), ("run", "run_id"), ("agent", "agent_id"))
 """Properties here, and the fields of mem0 that they come from; a later field wins."""
 
@@ -49,7 +54,7 @@ def read(path: Path, known: Vocabulary, user: str | None = None) -> Reading:
         if user is not None and str(memory.get("user_id") or user) != user:
             reading.left_out["memories of other users"] += 1
         elif not text:
-            reading.left_out["memories without a text"] += 1
+            reading.leave(f"memory {number} of {path.name}", None, "it has no text")
         elif state == "deleted":
             reading.left_out["memories that were deleted there"] += 1
         else:
@@ -57,12 +62,13 @@ def read(path: Path, known: Vocabulary, user: str | None = None) -> Reading:
             name = names.give("Concept", excerpt(text, mark), mark)
             seen.add(name)
             reading.items.append(_item(memory, name, text, state, reading))
+    reading.items[:] = _with_times(reading.items, path)
     _relate(relations, known, reading, seen)
     return reading
 
 
 def _item(memory: dict[str, Any], name: str, text: str, state: str, reading: Reading) -> Item:
-    properties: dict[str, Any] = {"entity_type": "memory"}
+    properties: dict[str, Any] = {"entity_type": "memory", **claims(memory, _TIMES)}
     if name != text:
         properties["details"] = text
     if tags := memory.get("categories"):
@@ -85,6 +91,27 @@ def _item(memory: dict[str, Any], name: str, text: str, state: str, reading: Rea
         updated_at=moment(memory.get("updated_at")),
         valid_to=moment(memory.get("expiration_date")),
     )
+
+
+def _with_times(items: list[Item], path: Path) -> list[Item]:
+    """Memories of which each has a time: one without gets that of the memory before or behind it, else of the file."""
+    last, whose = (
+        next((item.created_at for item in items if item.created_at), None),
+        "of the memory behind it",
+    )
+    if last is None:
+        last, whose = datetime.fromtimestamp(int(path.stat().st_mtime), UTC), "of its file"
+    found: list[Item] = []
+    for item in items:
+        if item.created_at is not None:
+            last, whose = item.created_at, "of the memory before it"
+        else:
+            said = item.properties.get("created_at_told", "no time")
+            properties = {k: v for k, v in item.properties.items() if k != "created_at_told"}
+            properties["created_told"] = f"{said}; the time {whose} is kept"
+            item = replace(item, created_at=last, properties=properties)
+        found.append(item)
+    return found
 
 
 def _relate(relations: list[Any], known: Vocabulary, reading: Reading, seen: set[str]) -> None:
@@ -116,39 +143,44 @@ def _relate(relations: list[Any], known: Vocabulary, reading: Reading, seen: set
 
 
 def _contents(path: Path, reading: Reading) -> tuple[list[dict[str, Any]], list[Any]]:
-    text = _text(path)
+    contents = _bytes(path)
     relations: list[Any] = []
     found: Any
     try:
-        found = parse(text, path.name)
+        found = parse(contents, path.name)
     except ValueError:
-        found = list(json_lines(path, text, reading))
+        found = [record for _, record in json_lines(path, contents, reading)]
     if isinstance(found, dict):
         given = found.get("relations")
         relations = given if isinstance(given, list) else []
         found = next(
             (found[key] for key in ("results", "memories") if isinstance(found.get(key), list)), [found]
         )
-    memories = list(_memories(found, reading)) if isinstance(found, list) else []
+    memories = list(_memories(found, reading, path.name)) if isinstance(found, list) else []
     if not any({"memory", "content", "data"} & memory.keys() for memory in memories):
         raise InvalidArgument(f"{path.name} holds no memories: save the result of mem0's get_all as JSON.")
-    return memories, relations
+    return memories, [
+        fitted(relation, reading, f"relation {number} in {path.name}", None)
+        if isinstance(relation, dict)
+        else relation
+        for number, relation in enumerate(relations, 1)
+    ]
 
 
-def _memories(found: list[Any], reading: Reading) -> Iterator[dict[str, Any]]:
-    for memory in found:
+def _memories(found: list[Any], reading: Reading, file: str) -> Iterator[dict[str, Any]]:
+    for number, memory in enumerate(found, 1):
         if isinstance(memory, dict):
-            yield memory
+            yield fitted(memory, reading, f"memory {number} of {file}", None)
         else:
-            reading.left_out["entries that are not JSON objects"] += 1
+            reading.leave(f"memory {number} of {file}", None, "it is not a JSON object")
 
 
-def _text(path: Path) -> str:
+def _bytes(path: Path) -> bytes:
     if zipfile.is_zipfile(path):
         with archive(path) as opened:
             name = next((name for name in opened.namelist() if name.rpartition("/")[2] == _LINES), None)
             if name is None:
                 raise InvalidArgument(f"{path.name} holds no {_LINES}: is this an export of OpenMemory?")
             with opened.open(name) as packed:
-                return unpack(packed, f"{name} in {path.name}").decode()
-    return read_bytes(path).decode()
+                return unpack(packed, f"{name} in {path.name}")
+    return read_bytes(path)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, date, datetime, time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pgmem import documents
+from pgmem import foreign
+from pgmem.foreign import Account
 from pgmem.models import SchemaDescription
 
 _NAME_CHARS = 200  # the limit of a new store; the verb refuses a longer name
@@ -55,13 +55,11 @@ class Link:
 
 
 @dataclass(slots=True)
-class Reading:
-    """The records of a file, and counts of those converted and left out, by result and reason."""
+class Reading(Account):
+    """The records of a file, and an account of those converted and left out."""
 
     items: list[Item] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
-    converted: Counter[str] = field(default_factory=Counter)
-    left_out: Counter[str] = field(default_factory=Counter)
     folder: str | None = None
     """The name of the folder of notes, which a later import compares with."""
     paths: list[str] = field(default_factory=list)
@@ -130,19 +128,32 @@ def named(word: object, names: Iterable[str]) -> str | None:
     return next((name for name in sorted(names) if name.casefold() == wanted), None)
 
 
-def json_lines(path: Path, text: str, reading: Reading) -> Iterator[dict[str, Any]]:
-    """The objects of a file of JSON lines; a line that is none, or that cannot be stored, is left out by its number.
-
-    Raises:
-        InvalidArgument: a line is nested too deeply.
-    """
-    for _, record, reason in documents.json_lines(text, path.name, strict=True):
-        if reason is None and isinstance(record, dict):
-            yield record
-        elif isinstance(record, dict):
-            reading.left_out[f"{reason}"] += 1
+def json_lines(path: Path, contents: bytes, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file of JSON lines, each with its number; a line that is none is left out by its number."""
+    for number, record, reason in foreign.json_lines(contents):
+        if isinstance(record, dict) and reason is None:
+            yield number, fitted(record, reading, path.name, number)
         else:
-            reading.left_out[f"lines of {path.name} that are not JSON objects"] += 1
+            reading.leave(path.name, number, f"{reason or 'it is not a JSON object'}{_advice(reason)}")
+
+
+def fitted(record: dict[str, Any], reading: Account, file: str, number: int | None) -> dict[str, Any]:
+    """A record whose texts a store keeps; that one of them was changed for it is counted."""
+    if (why := foreign.unfit(record)) is None:
+        return record
+    reading.convert(file, number, f"{why}: taken out, or U+FFFD in its place")
+    found: dict[str, Any] = foreign.cleaned(record)
+    return found
+
+
+def _advice(reason: str | None) -> str:
+    return ": convert it, such as with iconv -f latin1 -t utf-8" if reason and "UTF-8" in reason else ""
+
+
+def why_empty(account: Account) -> str:
+    """What was left out of a file that gave nothing, for the end of the sentence that reports it."""
+    first = next(iter(account.left_out), None)
+    return f" First left out: {first}." if first else ""
 
 
 def excerpt(text: str, mark: str) -> str:
@@ -152,21 +163,14 @@ def excerpt(text: str, mark: str) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """A point in time from ISO 8601, a date or seconds since 1970, in UTC if it has no zone; None for other values."""
-    if isinstance(value, bool) or value is None:
-        return None
-    try:
-        if isinstance(value, datetime):
-            found = value
-        elif isinstance(value, date):
-            found = datetime.combine(value, time())
-        elif isinstance(value, int | float):
-            found = datetime.fromtimestamp(value, UTC)
-        else:
-            found = datetime.fromisoformat(str(value).strip())
-    except (ValueError, OverflowError, OSError):
-        return None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    """A point in time of another system; None for what is none. See `foreign.moment`."""
+    return foreign.moment(value).at
+
+
+def claims(values: Mapping[str, object], names: Iterable[str]) -> dict[str, str]:
+    """What another system said of times that are none, or not exactly these: properties NAME_told."""
+    found = {name: foreign.moment(values.get(name)).claimed for name in names}
+    return {f"{name}_told": text for name, text in found.items() if text is not None}
 
 
 def proportion(value: object) -> float | None:

@@ -70,7 +70,7 @@ made. The turns are deleted turn_days (a setting) after they were captured.
 client: The program that the conversation is held in, such as claude-code.
 session_id: The id of the conversation in that client; turns are searched by client:session_id.
 turns: Objects in order with id, role (user, assistant, system, tool) and content; and, where known, at (the time it was
-  said) and agent (the subagent that said it).
+  said), agent (the subagent that said it) and created_told (what the client says of the time, where at is a guess).
 project_id: The project it belongs to; unset: none.
 
 InvalidArgument: turns is not such a list, or a text is too long.
@@ -137,7 +137,8 @@ begin
   p_node.props := jsonb_strip_nulls(jsonb_build_object(
     'content', pgmem.clean_text(p_turn ->> 'content', 'content', true), 'role', p_turn ->> 'role',
     'client', btrim(p_client), 'turn_id', btrim(p_turn ->> 'id'),
-    'agent', pgmem.clean_key(p_turn ->> 'agent', 'agent')));
+    'agent', pgmem.clean_key(p_turn ->> 'agent', 'agent'),
+    'created_told', left(pgmem.clean_text(p_turn ->> 'created_told', 'created_told'), 300)));
   p_node.title := pgmem.excerpt(p_node.props ->> 'content');
   -- A clock that is ahead must not hide a turn.
   p_node.valid_from := least(pgmem.argument_time(p_turn, 'at'), p_node.created_at);

@@ -100,7 +100,7 @@ def test_the_memory_server_of_mcp(
     assert edges(rows) == {("Ada", "USES", "Redis"), ("Ada", "RELATED_TO", "Acme")}
     assert (done["taken"], done["present"]) == (5, 0)
     reasons = done["left_out"]
-    assert reasons.pop("lines of memory.jsonl that are not JSON objects") == 1
+    assert reasons.pop("line 9 of memory.jsonl: it is not JSON") == 1
     assert reasons.pop("relations with an end that is not in the file") == 1
     ((reason, count),) = reasons.items()
     assert (count, "at most 200" in reason) == (1, True)
@@ -115,7 +115,7 @@ def test_the_memory_server_of_mcp(
     assert graph_differences() == []
 
 
-def test_a_text_that_no_store_keeps_stops_its_record_alone_and_other_line_ends_are_text(
+def test_a_text_that_no_store_keeps_is_cleaned_and_named_and_other_line_ends_are_text(
     run: Run, rows: Rows, tmp_path: Path
 ) -> None:
     file = tmp_path / "memory.jsonl"
@@ -127,10 +127,12 @@ def test_a_text_that_no_store_keeps_stops_its_record_alone_and_other_line_ends_a
     )  # fmt: skip
     done = run("import", "--from", "mcp-memory", str(file), "--project", "shop", "--json")
     assert done.exit_code == 0, done.stderr
-    assert set(titles(rows)) == {"Eve", "Ida"}
-    assert set(json.loads(done.stdout)["left_out"]) == {
-        "line 2 of memory.jsonl: a text in it holds half of a surrogate pair, which is not a character",
-        "line 3 of memory.jsonl: a text in it holds the character NUL, which no store keeps",
+    assert set(titles(rows)) == {"Eve", "Gil", "Hal", "Ida"}
+    assert json.loads(done.stdout)["left_out"] == {}
+    instead = "taken out, or U+FFFD in its place"
+    assert {reason for reason in json.loads(done.stdout)["converted"] if "line" in reason} == {
+        f"line 2 of memory.jsonl: a text in it holds half of a surrogate pair, which is not a character: {instead}",
+        f"line 3 of memory.jsonl: a text in it holds the character NUL, which no store keeps: {instead}",
     }
     file = tmp_path / "mem0.json"
     file.write_text(
@@ -138,8 +140,10 @@ def test_a_text_that_no_store_keeps_stops_its_record_alone_and_other_line_ends_a
     )
     done = run("import", "--from", "mem0", str(file), "--project", "shop", "--json")
     assert done.exit_code == 0, done.stderr
-    assert json.loads(done.stdout)["taken"] == 1
-    assert "NUL" in str(json.loads(done.stdout)["left_out"])
+    assert json.loads(done.stdout)["taken"] == 2
+    assert "memory 1 of mem0.json: a text in it holds the character NUL" in str(
+        json.loads(done.stdout)["converted"]
+    )
 
 
 def test_what_was_observed_since_comes_with_the_next_import(run: Run, tmp_path: Path, call: Call) -> None:
@@ -192,7 +196,7 @@ def test_memories_of_mem0(run: Run, rows: Rows, tmp_path: Path, call: Call, form
     content = {"answer": MEM0, "list": MEM0["results"]}.get(form)
     file.write_text(json.dumps(content) if content else lines(*MEM0["results"]), encoding="utf-8")
     done = twice(run, rows, "mem0", file)
-    assert done["left_out"] == {"memories without a text": 1}
+    assert done["left_out"] == {"memory 4 of mem0.json: it has no text": 1}
     assert done["converted"].pop("names that another memory of the file has: made different") == 1
     short, long, again = [title for title in titles(rows) if title not in ("ada", "tea")]
     assert (short, again) == ("Ada prefers tea", "Ada prefers tea (3)")

@@ -40,7 +40,8 @@ def test_no_text_takes_more_time_than_its_length(repeated: list[str], first: lis
 
 def test_what_was_put_in_is_left_out_whatever_its_tag_holds() -> None:
     assert said('Paint it. <pgmem-memory project="a<b>c">It was blue.</pgmem-memory>') == "Paint it."
-    assert said("<system-reminder>Never ends.") == ""
+    assert said("Paint it.\n<system-reminder>It was blue.</system-reminder>") == "Paint it."
+    assert said("<system-reminder>Never ends.") == "<system-reminder>Never ends."
     assert said("Does `<system-reminder` open a tag?") == "Does `<system-reminder` open a tag?"
 
 
