@@ -55,10 +55,13 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Which = Annotated[
     list[str],
     typer.Argument(
-        metavar="[LABEL] KEY", help="An id; or a label, such as Decision, and a name or exact title."
+        metavar="[LABEL] KEY", help="An id, or a name or exact title; with its label first where two have it."
     ),
 ]
 Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
+Everywhere = Annotated[
+    bool, typer.Option("--all-projects", "-A", help="Look in all projects, not only in the one of this folder.")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 By = Annotated[str | None, typer.Option(help="The name to record as the decider. Default: your login name.")]
@@ -268,16 +271,35 @@ async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
         InvalidArgument: they are neither an id nor a label and a key.
         MemoryNotFound: no memory has the id.
     """
-    if len(which) == 2:
+    if len(which) == 2 and which[0] in LABELS:
         return which[0], which[1]
     try:
         (sent,) = map(UUID, which)
     except ValueError:
-        words = " ".join(which)
-        raise InvalidArgument(
-            f"Invalid id {words!r}: name a memory by its id, or by LABEL and KEY; quote a title of several words."
-        ) from None
-    return (await memory.find_memory(sent)).label, str(sent)
+        pass
+    else:
+        return (await memory.find_memory(sent)).label, str(sent)
+    title = " ".join(which)
+    found = await memory.find_titled(title)
+    if len(which) == 2 and not found:  # a label of the store's own
+        return which[0], which[1]
+    if not found:
+        raise MemoryNotFound(f"No memory has the id, name or title {title!r}; pgmem search finds it by its words.")
+    if len({(one.label, one.project) for one in found}) > 1:
+        places = ", ".join(f"{one.label} of {one.project or 'all projects'} ({one.id})" for one in found)
+        raise AmbiguousName(f"{title!r} is {places}: send the id.")
+    return found[0].label, str(found[0].id)
+
+
+async def project_here(memory: Memory) -> str | None:
+    """The project of the folder that a command runs in, as hooks find it; None: the store has none for it."""
+    from pgmem.calls import projects
+
+    try:
+        found = await projects.opened(memory.caller, Path.cwd())
+    except (PgmemError, OSError):  # a login that reads alone, or a folder that is gone
+        return None
+    return found.project_id if found.matched else None
 
 
 async def of_tenants(memory: Memory, settings: Settings) -> str:

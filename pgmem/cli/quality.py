@@ -311,6 +311,8 @@ def _health(state: Health) -> Group:
         ("insights", ", ".join(f"{n} {s}" for s, n in sorted(state.insights.items())) or "none"),
         ("unresolved saves", str(state.saves_open)),
     ]
+    if state.cards:
+        rows.append(("cards, counted apart", ", ".join(f"{n} {s}" for s, n in sorted(state.cards.items()))))
     most = max(state.confidence) or 1
     bars = Table(show_header=False, box=None, pad_edge=False, title="Confidence", title_justify="left")
     for tenth, count in enumerate(state.confidence):

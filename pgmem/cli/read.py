@@ -226,8 +226,10 @@ def projects(call: Call) -> None:
     if not found:
         terminal().print("No project yet: pgmem save session creates one.")
         return
-    rows = ((p.name, p.memories, ", ".join(p.focus_areas), f"{p.created_at:%Y-%m-%d}") for p in found)
-    terminal().print(Rows(("project", "memories", "focus areas", "since"), rows))
+    rows = (
+        (p.name, p.memories, p.cards or "", ", ".join(p.focus_areas), f"{p.created_at:%Y-%m-%d}") for p in found
+    )
+    terminal().print(Rows(("project", "memories", "cards", "focus areas", "since"), rows))
 
 
 @verb_command("neighbours", "which")

@@ -15,7 +15,7 @@ async def home(visit: Visit) -> Page:
         memory.count_waiting(project),
         visit.checks.near_names(memory, visit.key),
         visit.checks.counts(memory, visit.key),
-        memory.list_memories(project, labels=await visit.kinds(), limit=8),
+        memory.list_memories(project, limit=8),
         memory.list_projects(limit=12),
     )
     return Page(

@@ -39,7 +39,7 @@ async def listed(visit: Visit) -> Page:
     without_cards = not (labels or visit.text("branch") or visit.text("status"))
     found = await visit.memory.list_memories(
         visit.project,
-        labels=await visit.kinds() if without_cards else labels,
+        labels=labels,
         status=visit.text("status"),
         source=visit.text("source"),
         agent_id=visit.text("agent"),

@@ -138,11 +138,6 @@ class Visit:
         """Memories by their ids, without those that the person may not read."""
         return {node.id: node for node in await self.memory.find_memories(list(dict.fromkeys(ids)))}
 
-    async def kinds(self) -> list[str]:
-        """The kinds of memories without cards, which pgmem writes by the hundred."""
-        found = (await self.memory.describe_schema()).labels
-        return [kind.name for kind in found if kind.is_memory and kind.name != "Card"]
-
     def count(self, name: str, standard: int, most: int) -> int:
         """An argument of the URL that is a whole number from 1.
 

@@ -391,6 +391,16 @@ comment on function pgmem.is_memory is
   'Whether nodes of a label are memories; the others are infrastructure, neither searched nor forgotten.';
 
 
+-- Persons and agents draft cards too, yet a repository has a thousand of them: they are read with the files.
+create or replace function pgmem.is_derived(p_label text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_label in ('Card', 'Insight', 'Turn');
+end;
+comment on function pgmem.is_derived is
+  'Whether memories of a label are mostly written by pgmem: cards of files, insights, turns. They are counted apart.';
+
+
 create or replace function pgmem.tenant_of(p_org_id text default '', p_user_id text default '') returns text
 language sql immutable parallel safe
 begin atomic

@@ -91,16 +91,21 @@ comment on view pgmem.memory_state is
   'Internal: the states of visible nodes as get_node and find_memory return them; a node has one of each version.';
 
 
+create or replace view pgmem.told_memory as
+select n.* from pgmem.visible_node n where pgmem.is_memory(n.label) and not pgmem.is_derived(n.label);
+comment on view pgmem.told_memory is
+  'Internal: memories that agents and people saved, of every status; cards, insights and turns are counted apart.';
+
+
 create or replace view pgmem.hygiene_node as
-select n.* from pgmem.live_node n where pgmem.is_memory(n.label) and n.label <> 'Insight';
-comment on view pgmem.hygiene_node is
-  'Internal: the nodes that hygiene looks at: live memories, without the insights that reflection wrote.';
+select n.* from pgmem.live_node n where pgmem.is_memory(n.label) and not pgmem.is_derived(n.label);
+comment on view pgmem.hygiene_node is 'Internal: the nodes that hygiene and health look at: told memories that are live.';
 
 
 create or replace view pgmem.reflected_node as
 select n.* from pgmem.visible_node n
 where (pgmem.is_live(n.status, n.valid_from, n.valid_to) or n.status = 'stub')
-  and pgmem.is_memory(n.label) and n.label not in ('Insight', 'Card');
+  and pgmem.is_memory(n.label) and not pgmem.is_derived(n.label);
 comment on view pgmem.reflected_node is
   'Internal: the nodes that reflection looks at: live memories and stubs, without insights and engineering cards.';
 

@@ -275,7 +275,7 @@ $$);
 
 select pgmem.declare_view('memory_by_day', $$
 How memory grows: a row for each day, project and kind, from the first memory of that kind to today, without gaps.
-Turns of conversations, cards and insights that nobody has approved do not count.
+Cards, insights and turns of conversations do not count.
 
 day: The day, in the time zone of the session.
 project: The project; null: memories that belong to none.
@@ -285,9 +285,8 @@ total: How many memories of the kind had been saved by the end of that day.
 $$, $$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
-    from pgmem.visible_node n
-    where pgmem.is_memory(n.label) and n.label not in ('Turn', 'Card')
-      and n.status not in ('stub', 'draft', 'pending', 'captured', 'dismissed')
+    from pgmem.told_memory n
+    where n.status not in ('stub', 'draft', 'pending', 'captured', 'dismissed')
   ), event as (
     select m.project, m.label, m.day, 1 as saved, 0 as changed from memory m
     union all
@@ -333,15 +332,17 @@ Active projects with their focus areas and the number of their memories.
 id: The id of the project.
 name: Its name: the project_id of every verb.
 last_hygiene_at: When it last had a whole hygiene report; null: never.
-memories: How many active memories it has.
+memories: How many active memories it has, without cards.
 focus_areas: The names of its focus areas.
+cards: How many active cards it has.
 $$, $$
   select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
-         (select count(*) from pgmem.visible_node n
-          where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
+         (select count(*) from pgmem.told_memory n where n.project_seq = p.seq and n.status = 'active') as memories,
          array(select f.key::text from pgmem.visible_node f
                where f.project_seq = p.seq and f.label = 'FocusArea' order by f.key) as focus_areas,
-         p.org_id, p.user_id, p.created_at
+         p.org_id, p.user_id, p.created_at,
+         (select count(*) from pgmem.visible_node n
+          where n.project_seq = p.seq and n.label = 'Card' and n.status = 'active') as cards
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active'
 $$);
 
@@ -363,17 +364,20 @@ $$);
 
 
 select pgmem.declare_view('never_used', $$
-Live memories, older than the record of recall, that it does not hold: brought to no agent and never named as used.
+Live memories that the record of recall does not hold: brought to no agent, and never named as used.
+
+watched_since: Since when it would have been recorded: since it was saved, or since the record begins.
 $$, $$
   with recalled as materialized (
     select distinct m.id from pgmem.recall_event r cross join lateral unnest(r.memory_ids) as m(id)
     where r.tenant = any ((select pgmem.visible_tenants())::text[])
   )
-  select n.id, n.label, n.title, n.project, n.created_at, n.updated_at
-  from pgmem.live_node n
-  where pgmem.is_memory(n.label) and n.created_at < (
-      select min(r.at) from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[]))
-    and not exists (select from recalled r where r.id = n.id)
+  select n.id, n.label, n.title, n.project, n.created_at, n.updated_at,
+         greatest(n.created_at, coalesce((
+           select min(r.at) from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[])),
+           pgmem.now())) as watched_since
+  from pgmem.hygiene_node n
+  where not exists (select from recalled r where r.id = n.id)
     and not exists (select from pgmem.usefulness u where u.node_seq = n.seq and u.used > 0
                     and u.tenant = any ((select pgmem.visible_tenants())::text[]))
   order by n.created_at, n.seq

@@ -30,7 +30,11 @@ set enable_nestloop = off
 as $$
   with memory as materialized (
     select n.seq, n.label, n.tenant, n.project_seq, n.scope_key, n.content_hash, words.tokens
-    from pgmem.hygiene_node n
+    from (
+      select h.* from pgmem.hygiene_node h
+      union all
+      -- A run over the repository keeps its own cards apart.
+      select c.* from pgmem.live_node c where c.label = 'Card' and c.props ->> 'origin' <> 'system') n
     -- 64 bits of each token: what is sorted and joined by the million is a number.
     cross join lateral (
       select array_agg(distinct hashtextextended(t.token, 0)) as tokens

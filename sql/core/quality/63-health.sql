@@ -15,11 +15,10 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from (select date_trunc(case when span.age < interval '60 days' then 'day'
                             when span.age < interval '400 days' then 'week' else 'month' end, n.created_at) as at,
                n.label, count(*)
-        from pgmem.visible_node n,
-             (select pgmem.now() - min(o.created_at) as age from pgmem.visible_node o
-              where pgmem.is_memory(o.label) and (p_project_seq is null or o.project_seq = p_project_seq)) span
-        where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn')
-          and (p_project_seq is null or n.project_seq = p_project_seq)
+        from pgmem.told_memory n,
+             (select pgmem.now() - min(o.created_at) as age from pgmem.told_memory o
+              where p_project_seq is null or o.project_seq = p_project_seq) span
+        where p_project_seq is null or n.project_seq = p_project_seq
         group by 1, 2) t;
 $$;
 comment on function pgmem.health_timeline is 'How many memories of each label were made in each step of time.';
@@ -31,9 +30,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select n.seq, n.id, n.label, n.title, n.status,
            (select count(*) from pgmem.edge e where e.src = n.seq)
              + (select count(*) from pgmem.edge e where e.dst = n.seq) as relations
-    from pgmem.visible_node n
-    where pgmem.is_memory(n.label) and n.label <> 'Insight'
-      and (p_project_seq is null or n.project_seq = p_project_seq)
+    from pgmem.told_memory n
+    where (p_project_seq is null or n.project_seq = p_project_seq)
       and n.status in ('active', 'approved', 'stub', 'archived')
   ), kinds as (
     select 'orphans' as kind, j.* from joined j where j.relations = 0 and pgmem.is_live_status(j.status)
@@ -142,6 +140,7 @@ project_id text?, checked_at timestamptz, memories {integer}, statuses {integer}
 confidence [integer], orphans joined_memories, hubs joined_memories, stubs joined_memories
 archived_bridges joined_memories, conflicts conflicts, lineage lineages, without_text integer, insights {integer}
 saves_open integer
+cards {integer} = {}: Cards by status; no other figure counts them.
 $$);
 
 create or replace function pgmem.memory_health(
@@ -160,9 +159,8 @@ begin
   from (select n.label, count(*) from pgmem.hygiene_node n
         where v_seq is null or n.project_seq = v_seq group by n.label) m;
   select coalesce(jsonb_object_agg(m.status, m.count), '{}') into v_answer.statuses
-  from (select n.status, count(*) from pgmem.visible_node n
-        where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn')
-          and (v_seq is null or n.project_seq = v_seq)
+  from (select n.status, count(*) from pgmem.told_memory n
+        where v_seq is null or n.project_seq = v_seq
         group by n.status) m;
   v_answer.timeline := pgmem.health_timeline(v_seq);
   select jsonb_agg(coalesce(h.count, 0) order by bin) into v_answer.confidence
@@ -182,6 +180,10 @@ begin
   v_answer.insights := (
     select coalesce(jsonb_object_agg(i.status, i.count), '{}')
     from (select n.status, count(*) from pgmem.visible_node n where n.label = 'Insight' group by n.status) i);
+  v_answer.cards := (
+    select coalesce(jsonb_object_agg(c.status, c.count), '{}')
+    from (select n.status, count(*) from pgmem.visible_node n
+          where n.label = 'Card' and (v_seq is null or n.project_seq = v_seq) group by n.status) c);
   v_answer.saves_open := (select count(*) from pgmem.unresolved_saves(v_answer.project_id, null));
   return v_answer;
 end;
@@ -189,7 +191,8 @@ $$;
 comment on function pgmem.memory_health is $$
 The state of the memory in numbers, with the first memories of each kind.
 
-The counts are of memories that the caller sees; `confidence` is a histogram of ten bins from 0 to 1.
+The counts are of memories that agents and people saved, as the caller sees them; cards are counted apart.
+`confidence` is a histogram of ten bins from 0 to 1.
 
 project_id: Project name; unset: all projects.
 limit: How many items of each kind at most, 1 to 1000.

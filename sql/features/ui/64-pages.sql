@@ -63,23 +63,27 @@ select pgmem.declare_answer('project_entry', $$
 A project with the number of its live memories and the names of its focus areas.
 
 name text, memories bigint, focus_areas text[], created_at timestamptz
+cards bigint = 0: Its live cards, which are counted apart.
 $$);
 
 create or replace function pgmem.list_projects(p_limit pgmem.row_limit default 100) returns setof pgmem.project_entry
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   with counted as (
-    select n.project_seq, count(*) as memories from pgmem.visible_node n
-    where pgmem.is_live_status(n.status) and pgmem.is_memory(n.label) group by n.project_seq)
+    select n.project_seq, count(*) filter (where n.label <> 'Card') as memories,
+           count(*) filter (where n.label = 'Card') as cards
+    from pgmem.visible_node n
+    where pgmem.is_live_status(n.status) and pgmem.is_memory(n.label) and n.label <> 'Insight'
+    group by n.project_seq)
   select p.title::text, coalesce(c.memories, 0),
          array(select f.title::text from pgmem.visible_node f
                where f.label = 'FocusArea' and f.project_seq = p.seq order by f.title),
-         p.created_at
+         p.created_at, coalesce(c.cards, 0)
   from pgmem.visible_node p left join counted c on c.project_seq = p.seq
   where p.label = 'Project' and p.status = 'active'
   order by 2 desc, p.title limit p_limit;
 $$;
 comment on function pgmem.list_projects is $$
-List the projects that the caller sees, the largest first: name, live memories, focus areas.
+List the projects that the caller sees, the largest first: name, live memories, focus areas, cards.
 $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]',
   p_toolset => 'core', p_description => 'The projects that exist, the largest first. Look before you name a new one.',
@@ -134,6 +138,7 @@ declare
   v_tenants text[] := pgmem.visible_tenants();
   v_project bigint := pgmem.find_project(p_project_id);
   v_after   bigint := (select n.seq from pgmem.visible_node n where n.id = p_after);
+  v_told    boolean := p_labels is null and p_status is null and p_branch is null;
 begin
   if p_as_of is not null or p_known_at is not null then
     -- The newest are found without their texts, which are read for those that are shown.
@@ -143,7 +148,8 @@ begin
            pgmem.branch_of(s.label, s.props), s.version, s.created_at::timestamptz, s.updated_at::timestamptz,
            pgmem.said_by(s.source, s.trust_level), pgmem.author(s.seq, s.version, s.agent_id)
     from (select m.seq, m.version from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
-          where (v_project is null or m.project_seq = v_project) and (p_labels is null or m.label = any (p_labels))
+          where (v_project is null or m.project_seq = v_project) and (not v_told or not pgmem.is_derived(m.label))
+            and (p_labels is null or m.label = any (p_labels))
             and (v_after is null or m.seq < v_after) and (p_status is null or m.status = p_status)
             and (p_source is null or m.source = p_source) and (p_agent_id is null or m.agent_id = p_agent_id)
             and (p_session_id is null or m.session_id = p_session_id) and (p_branch is null or m.branch = p_branch)
@@ -161,6 +167,7 @@ begin
          pgmem.said_by(n.source, n.trust_level), pgmem.author(n.seq, n.version, n.agent_id)
   from pgmem.node n
   where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and (v_project is null or n.project_seq = v_project)
+    and (not v_told or not pgmem.is_derived(n.label))
     and (p_labels is null or n.label = any (p_labels)) and (v_after is null or n.seq < v_after)
     and case when p_status is not null then n.status = p_status when p_labels = '{Turn}' then n.status = 'captured'
       else n.status not in ('stub', 'draft', 'pending', 'captured') end
@@ -174,7 +181,8 @@ comment on function pgmem.list_memories is $$
 List memories, the latest written first.
 
 Without a status they are those of every status but drafts, stubs and pending insights, and without the turns of
-conversations, which labels of Turn alone lists.
+conversations, which labels of Turn alone lists. Cards and insights, which pgmem writes by the hundred, are listed
+where labels, a status or a branch ask for them.
 
 With as_of or known_at: the states that were true then, or on record then. branch is that of a card that is not
 everybody's yet.
@@ -195,6 +203,7 @@ select pgmem.declare_answer('memory_counts', $$
 How many memories are live by label; of the present also the first and last time and the growth.
 
 total bigint, labels {integer}, first_at timestamptz?, last_at timestamptz?, growth timeline_count[]?
+cards bigint = 0: Live cards, which are counted apart.
 $$);
 
 create or replace function pgmem.count_memories(
@@ -211,15 +220,20 @@ declare
   v_project bigint := pgmem.find_project(p_project_id);
 begin
   if p_as_of is not null or p_known_at is not null then
-    select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0)
-    into v_answer.labels, v_answer.total
+    select coalesce(jsonb_object_agg(c.label, c.count) filter (where c.label <> 'Card'), '{}'),
+           coalesce(sum(c.count) filter (where c.label <> 'Card'), 0),
+           coalesce(sum(c.count) filter (where c.label = 'Card'), 0)
+    into v_answer.labels, v_answer.total, v_answer.cards
     from (select m.label, count(*) from pgmem.memories_at(v_tenants, p_as_of, p_known_at) m
-          where m.label <> 'Insight' and (v_project is null or m.project_seq = v_project)
+          where m.label not in ('Insight', 'Turn') and (v_project is null or m.project_seq = v_project)
           group by m.label) c;
     return v_answer;
   end if;
-  select coalesce(jsonb_object_agg(c.label, c.count), '{}'), coalesce(sum(c.count), 0), min(c.first_at), max(c.last_at)
-  into v_answer.labels, v_answer.total, v_answer.first_at, v_answer.last_at
+  select coalesce(jsonb_object_agg(c.label, c.count) filter (where c.label <> 'Card'), '{}'),
+         coalesce(sum(c.count) filter (where c.label <> 'Card'), 0),
+         coalesce(sum(c.count) filter (where c.label = 'Card'), 0),
+         min(c.first_at) filter (where c.label <> 'Card'), max(c.last_at) filter (where c.label <> 'Card')
+  into v_answer.labels, v_answer.total, v_answer.cards, v_answer.first_at, v_answer.last_at
   from (select n.label, count(*), min(least(n.created_at, n.begins_at)) as first_at, max(n.created_at) as last_at
         from pgmem.node n
         where n.tenant = any (v_tenants) and pgmem.is_memory(n.label) and n.label <> 'Insight'
@@ -230,7 +244,7 @@ begin
 end;
 $$;
 comment on function pgmem.count_memories is $$
-Count the live memories by label, with their first and last time and their growth.
+Count the live memories by label, with their first and last time and their growth; cards apart.
 
 growth says how many came in each day, week or month.
 

@@ -1,0 +1,58 @@
+"""Cards are counted and listed apart from what agents and people saved."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+from psycopg.rows import DictRow
+
+from tests.conftest import Call
+from tests.features.cards.conftest import Draft, Refresh
+
+
+@pytest.fixture
+def read(call: Call, refresh: Refresh, approved: Draft) -> str:
+    """A project with one decision, three cards that pgmem read, two that agents drafted, and a session."""
+    refresh()
+    for statement in ("Rounds half a penny down.", "Half a penny rounds down."):
+        approved(statement, "pkg/a.py")
+    call("save_decision", title="Round at the till", rationale="Cash", project_id="shop")
+    return "shop"
+
+
+def test_lists_and_counts_are_of_what_was_told(
+    call: Call, read: str, connection: psycopg.Connection[DictRow]
+) -> None:
+    listed = connection.execute("select label from pgmem.list_memories('shop')").fetchall()
+    assert sorted(one["label"] for one in listed) == ["Decision", "Session"]
+    cards = connection.execute("select label from pgmem.list_memories('shop', '{Card}')").fetchall()
+    assert len(cards) == 5
+    (project,) = [p for p in [call("list_projects")] if p["name"] == read]
+    assert (project["memories"], project["cards"]) == (2, 5)
+    row = connection.execute("select memories, cards from pgmem.project where name = 'shop'").fetchone()
+    assert row == {"memories": 2, "cards": 5}
+    for moment in ({}, {"as_of": "2100-01-01"}):
+        counts = call("count_memories", project_id=read, **moment)
+        assert (counts["total"], counts["cards"]) == (2, 5)
+        assert counts["labels"] == {"Decision": 1, "Session": 1}
+
+
+def test_health_judges_what_was_told(call: Call, read: str) -> None:
+    health = call("memory_health", project_id=read)
+    assert health["memories"] == {"Decision": 1, "Session": 1}
+    assert health["statuses"] == {"active": 2}
+    assert health["cards"] == {"active": 5}
+    assert sum(health["confidence"]) == 2
+    related = [one["label"] for kind in ("orphans", "hubs") for one in health[kind]["items"]]
+    assert "Card" not in related
+
+
+def test_hygiene_compares_no_cards_that_pgmem_read(
+    call: Call, read: str, connection: psycopg.Connection[DictRow]
+) -> None:
+    drafted = call("run_hygiene", project_id=read)
+    assert [finding["label"] for finding in drafted["findings"]] == ["Card"], "an agent's cards can be repaired"
+    connection.execute(
+        """update pgmem.node set props = props || '{"origin": "system"}' where props ->> 'origin' <> 'system'"""
+    )
+    assert call("run_hygiene", project_id=read)["duplicates_found"] == 0
