@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 from typer.main import get_group
 
@@ -84,7 +84,7 @@ EXAMPLES = {
         "pgmem search cache --project shop --as-of 2026-09-01",
     ),
     "retrieve": ("pgmem retrieve shop", "pgmem retrieve shop --topic cache --max-tokens 500"),
-    "show": ("pgmem show Decision 'Sell tea' --project shop", "pgmem show EntityFact Redis --as-of 30d"),
+    "show": ("pgmem show 'Sell tea'", "pgmem show EntityFact Redis --as-of 30d"),
     "list": ("pgmem list --project shop --label Decision", "pgmem list --known-at 2026-09-01T12:00"),
     "projects": ("pgmem projects",),
     "history": ("pgmem history Decision 'Sell tea'",),
@@ -138,6 +138,16 @@ REMOVED = {
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 """How every command shows its help."""
+
+
+def _without_bool(shown: Any) -> Any:
+    """Return the text that the help writes for the value of an option: nothing for a flag, which takes none."""
+    return lambda option, ctx: None if option.is_flag else shown(option, ctx)
+
+
+# Typer writes <bool> after each flag, --help too, and has no setting for it. Its releases before 0.29 do not.
+if hasattr(TyperOption, "display_type_rich"):
+    TyperOption.display_type_rich = _without_bool(TyperOption.display_type_rich)  # type: ignore[method-assign]
 
 
 class Group(TyperGroup):

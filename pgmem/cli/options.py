@@ -18,7 +18,8 @@ from uuid import UUID
 
 import typer
 
-from pgmem.errors import InvalidArgument, PgmemError
+from pgmem._verbs import KINDS
+from pgmem.errors import AmbiguousName, MemoryNotFound, PgmemError
 from pgmem.escaping import for_json, visible
 
 if TYPE_CHECKING:
@@ -34,18 +35,23 @@ U = TypeVar("U")
 
 Dsn = Annotated[
     str | None,
-    typer.Option("--dsn", help="The PostgreSQL to use. Default: PGMEM_DSN, else the embedded server."),
+    typer.Option(
+        "--dsn", metavar="DSN", help="The PostgreSQL to use. Default: PGMEM_DSN, else the embedded server."
+    ),
 ]
 DataDir = Annotated[
     Path | None,
     typer.Option(
-        "--data-dir", help="Directory of the embedded server and the outbox. Default: PGMEM_DATA_DIR."
+        "--data-dir",
+        metavar="DIR",
+        help="Directory of the embedded server and the outbox. Default: PGMEM_DATA_DIR.",
     ),
 ]
 EnvFile = Annotated[
     Path | None,
     typer.Option(
         "--env-file",
+        metavar="FILE",
         exists=True,
         dir_okay=False,
         help="A file of NAME=value settings, besides the environment.",
@@ -58,13 +64,17 @@ Which = Annotated[
         metavar="[LABEL] KEY", help="An id, or a name or exact title; with its label first where two have it."
     ),
 ]
-Project = Annotated[str | None, typer.Option("--project", "-p", help="Only this project.")]
+Project = Annotated[str | None, typer.Option("--project", "-p", metavar="NAME", help="Only this project.")]
 Everywhere = Annotated[
-    bool, typer.Option("--all-projects", "-A", help="Look in all projects, not only in the one of this folder.")
+    bool,
+    typer.Option("--all-projects", "-A", help="Look in all projects, not only in the one of this folder."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
-By = Annotated[str | None, typer.Option(help="The name to record as the decider. Default: your login name.")]
+By = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The name to record as the decider. Default: your login name."),
+]
 
 
 def most(what: str, limit: int = 1000) -> Any:
@@ -264,14 +274,17 @@ def typed(advice: str) -> str:
     return re.sub(rf"(?<!')\b({'|'.join(_COMMANDS)})\b(?!')", lambda name: _COMMANDS[name[0]], advice)
 
 
+_LABELS = {kind.label for kind in KINDS}
+
+
 async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
-    """The label and the key of the memory that the words of a command name.
+    """The label and the key of the memory that the words of a command name: an id, a title, or a label and a key.
 
     Raises:
-        InvalidArgument: they are neither an id nor a label and a key.
-        MemoryNotFound: no memory has the id.
+        AmbiguousName: several memories have the name or title.
+        MemoryNotFound: none has the id, the name or the title.
     """
-    if len(which) == 2 and which[0] in LABELS:
+    if len(which) == 2 and which[0] in _LABELS:
         return which[0], which[1]
     try:
         (sent,) = map(UUID, which)
@@ -284,10 +297,12 @@ async def named(memory: Memory, which: Sequence[str]) -> tuple[str, str]:
     if len(which) == 2 and not found:  # a label of the store's own
         return which[0], which[1]
     if not found:
-        raise MemoryNotFound(f"No memory has the id, name or title {title!r}; pgmem search finds it by its words.")
+        raise MemoryNotFound(
+            f"No memory has the id, name or title {title!r}; pgmem search finds it by its words."
+        )
     if len({(one.label, one.project) for one in found}) > 1:
-        places = ", ".join(f"{one.label} of {one.project or 'all projects'} ({one.id})" for one in found)
-        raise AmbiguousName(f"{title!r} is {places}: send the id.")
+        places = ", ".join(f"{one.label} {one.id} ({one.project or 'all projects'})" for one in found)
+        raise AmbiguousName(f"{title!r} names several memories, so send the id: {places}.")
     return found[0].label, str(found[0].id)
 
 

@@ -18,12 +18,14 @@ from rich.text import Text
 from pgmem import registry
 from pgmem.cli import options
 from pgmem.cli.options import (
+    Everywhere,
     Project,
     Rows,
     Store,
     Yes,
     facts,
     most,
+    project_here,
     require_person,
     stop,
     store_command,
@@ -59,6 +61,7 @@ CHECKS = (
     "run_hygiene",
     options={"scope": ("--scope", "-s"), "check_pending_only": "--pending-only/--no-pending-only"},
     defaults={"limit": 50},
+    of_folder=True,
 )
 def hygiene(call: Call, html: Html = None) -> None:
     """Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory."""
@@ -81,14 +84,15 @@ def hygiene(call: Call, html: Html = None) -> None:
 
 
 @store_command
-def health(store: Store, project: Project = None, html: Html = None) -> None:
+def health(store: Store, project: Project = None, everywhere: Everywhere = False, html: Html = None) -> None:
     """Show the memory in numbers: growth, confidence, orphans, hubs, conflicts, replaced decisions."""
 
     async def look(memory: Memory) -> tuple[Health, str | None]:
-        state = await memory.memory_health(project)
+        asked = project or (None if everywhere else await project_here(memory))
+        state = await memory.memory_health(asked)
         if html is None:
             return state, None
-        return state, await _page(memory, state, await memory.run_hygiene(project, limit=100))
+        return state, await _page(memory, state, await memory.run_hygiene(asked, limit=100))
 
     state, text = store.run(look)
     _print_report(store, state, _health(state), html, text)
@@ -97,6 +101,7 @@ def health(store: Store, project: Project = None, html: Html = None) -> None:
 @verb_command(
     "memory_freshness",
     options={"scope": ("--scope", "-s"), "stale_after_days": ("--stale-after", "--stale-after-days")},
+    of_folder=True,
 )
 def freshness(call: Call) -> None:
     """Show how old the memories are, and the stale ones, oldest first."""

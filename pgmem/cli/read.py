@@ -17,6 +17,7 @@ from pgmem.cli.options import (
     facts,
     memories,
     of_tenants,
+    project_here,
     shown,
     stop,
     store_command,
@@ -40,9 +41,11 @@ FIELDS = {kind.label: [field.name for field in kind.fields] for kind in KINDS}
 def retrieve(call: Call, project: Project = None) -> None:
     """Show the context of a project: its focus, project and global memories, newest first."""
     named = call.sent.get("project_id")
-    if (named is None) == (project is None):
+    if named is not None and project is not None:
         stop("Name one project: pgmem retrieve PROJECT.", 2)
-    call = call.but(project_id=named or project)
+    if (named := named or project or call.store.run(project_here)) is None:
+        stop("Name a project: pgmem retrieve PROJECT. This folder has none yet.", 2)
+    call = call.but(project_id=named)
     bundle, theirs = _found(call, lambda found: found.standing or found.items)
     call.store.for_people(bundle)
     console, name = terminal(), call.sent["project_id"]
@@ -73,7 +76,7 @@ def retrieve(call: Call, project: Project = None) -> None:
         console.print(theirs or typed(bundle.next_step or ""), style="dim", markup=False)
 
 
-@verb_command("search_memory", "query...")
+@verb_command("search_memory", "query...", of_folder=True)
 def search(call: Call) -> None:
     """Find memories by words or a question, best first."""
     found, theirs = _found(call, lambda found: found.results)
@@ -201,7 +204,7 @@ def text_of(item: Any) -> str:
     return "\n".join(lines)
 
 
-@verb_command("list_memories")
+@verb_command("list_memories", of_folder=True)
 def list_(call: Call) -> None:
     """List memories, the latest written first."""
     found: list[MemoryEntry] = call.answer()
@@ -227,7 +230,8 @@ def projects(call: Call) -> None:
         terminal().print("No project yet: pgmem save session creates one.")
         return
     rows = (
-        (p.name, p.memories, p.cards or "", ", ".join(p.focus_areas), f"{p.created_at:%Y-%m-%d}") for p in found
+        (p.name, p.memories, p.cards or "", ", ".join(p.focus_areas), f"{p.created_at:%Y-%m-%d}")
+        for p in found
     )
     terminal().print(Rows(("project", "memories", "cards", "focus areas", "since"), rows))
 

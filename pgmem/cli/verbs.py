@@ -19,8 +19,9 @@ from uuid import UUID
 import typer
 
 from pgmem._verbs import VERBS
-from pgmem.cli.options import Store, Which, named, store_command
+from pgmem.cli.options import Everywhere, Store, Which, named, project_here, store_command
 from pgmem.declaration import Argument
+from pgmem.escaping import visible
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -66,10 +67,16 @@ class Call:
     sent: dict[str, Any]
     which: Sequence[str] = ()
     """The words that name a memory, for a verb that takes label and key."""
+    here: bool = False
+    """Ask about the project of the folder, if the store has one for it."""
 
     async def of(self, memory: Memory, /, **more: Any) -> Any:
         """Call the verb, with more arguments or others."""
         sent = {**self.sent, **more}
+        if self.here and (project := await project_here(memory)) is not None:
+            # On stderr, so that a program reads the answer alone.
+            typer.echo(f"Of {visible(project)}, the project of this folder; -A shows all projects.", err=True)
+            sent["project_id"] = project
         if self.which:
             sent["label"], sent["key"] = await named(memory, self.which)
         return await getattr(memory, self.verb)(**sent)
@@ -93,6 +100,7 @@ def verb_command(
     options: Mapping[str, str | tuple[str, ...]] | None = None,
     without: Sequence[str] = (),
     defaults: Mapping[str, Any] | None = None,
+    of_folder: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator: a command takes the arguments of a verb, and receives its `Call`.
 
@@ -103,6 +111,7 @@ def verb_command(
         options: what people type for an argument, where it is not its name.
         without: arguments that the command does not take.
         defaults: what is sent for an argument that is not given; None: nothing, though the verb requires one.
+        of_folder: without --project, the project of the folder is asked about, and --all-projects asks about all.
     """
     filled: dict[str, Any] = {"by": getpass.getuser, **(defaults or {})}
 
@@ -126,6 +135,7 @@ def verb_command(
 
         @functools.wraps(command)
         def run(store: Store, /, **given: Any) -> Any:
+            everywhere = given.pop("everywhere") if of_folder else True
             which = given.pop("which") if "which" in names else ()
             sent = {}
             for name, argument in taken.items():
@@ -135,8 +145,11 @@ def verb_command(
                     value = value() if callable(value) else value
                 if value is not None:
                     sent[name] = value
-            return command(Call(store, verb, sent, which), **given)
+            here = not everywhere and "project_id" not in sent
+            return command(Call(store, verb, sent, which, here), **given)
 
+        if of_folder:
+            made.append(parameter("everywhere", Everywhere, default=False))
         # Python wants those without a default first; a command line does not.
         made = sorted((*made, *own), key=lambda one: one.default is not inspect.Parameter.empty)
         run.__signature__ = inspect.Signature([parameter("store", Store), *made])  # type: ignore[attr-defined]

@@ -1,6 +1,7 @@
--- Completion of names
+-- Names that a person types
 --
--- A client in which a person fills in an argument asks for the names that begin with what was typed.
+-- A client in which a person fills in an argument asks for the names that begin with what was typed. A command takes a
+-- title where an agent sends an id.
 --
 -- Locks: none.
 
@@ -49,3 +50,40 @@ project_id: For focus: the project whose areas are listed; unset: of all.
 InvalidArgument: an unknown argument, or a limit outside 1 to 1000.
 $$;
 select pgmem.declare_verb('complete_name', p_rights => 'reader', p_effect => 'read', p_answer => 'list[CompletedName]');
+
+
+select pgmem.declare_answer('placed_memory', $$
+A memory by its id, kind and title, with its project and status.
+
+like labelled_memory
+project text?, status text
+$$);
+
+create or replace function pgmem.find_titled(p_title text, p_project_id text default null)
+returns setof pgmem.placed_memory
+language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_title   text := btrim(p_title);
+  v_project bigint := pgmem.find_project(p_project_id);
+begin
+  return query
+  with found as (
+    select n.* from pgmem.visible_node n
+    where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(v_title) and pgmem.is_memory(n.label)
+      and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(v_title)
+      and (v_project is null or n.project_seq = v_project or n.scope = 'global')
+  )
+  select f.id, f.label::text, f.title::text, f.project::text, f.status::text from found f
+  where pgmem.is_live_status(f.status) or not exists (select from found o where pgmem.is_live_status(o.status))
+  order by f.seq desc limit 20;
+end;
+$$;
+comment on function pgmem.find_titled is $$
+Find the memories of any kind that have a name or an exact title; case does not count.
+
+Those that are live, the newest first; where none is, the others.
+
+title: The name or the title.
+project_id: Only of this project and of all projects; unset: everywhere.
+$$;
+select pgmem.declare_verb('find_titled', p_rights => 'reader', p_effect => 'read', p_answer => 'list[PlacedMemory]');

@@ -79,7 +79,7 @@ def test_without_a_command_the_help_is_shown(alone: Run) -> None:
             "pgmem: The benchmarks are not part of the package: run python -m benchmarks in",
         ),
         (["status", "--jsno"], "pgmem: No such option: --jsno"),
-        (["retrieve"], "pgmem: Name one project: pgmem retrieve PROJECT"),
+        (["retrieve", "shop", "-p", "till"], "pgmem: Name one project: pgmem retrieve PROJECT"),
         (
             ["retrieve", "p", "--scope", "universe"],
             "pgmem: Invalid value for '--scope': 'universe' is not one of",

@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 import typer
@@ -15,6 +16,8 @@ from pgmem._verbs import VERBS
 from pgmem.cli import app
 from pgmem.cli.group import EXAMPLES
 from pgmem.cli.verbs import OPTIONS, moment
+from pgmem.workspace.identity import identify
+from tests import repositories
 from tests.conftest import Call
 from tests.core.cli.conftest import Run
 
@@ -146,3 +149,39 @@ def test_help_is_a_command_and_the_version_imports_no_engine(alone: Run) -> None
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("pgmem ")
     assert done.stderr.strip() == ""
+
+
+def test_a_title_names_a_memory_where_one_alone_has_it(run: Run, call: Call, decision: str) -> None:
+    for words in ((TITLE,), TITLE.upper().split(), ("Decision", TITLE)):
+        assert json.loads(run("show", *words, "--json").stdout)["title"] == TITLE, words
+    call("save_context", content=TITLE, topic=TITLE, project_id="shop")
+    refused = run("show", TITLE)
+    assert (refused.exit_code, refused.stderr.count("\n")) == (1, 1)
+    assert f"{TITLE!r} names several memories, so send the id: Context " in refused.stderr
+    assert f"Decision {decision} (shop)" in refused.stderr
+
+
+def test_flags_have_no_value_in_the_help(alone: Run) -> None:
+    for words in (("--help",), ("list", "--help"), ("cards", "refresh", "--help")):
+        assert "bool" not in alone(*words).stdout, words
+
+
+def test_commands_ask_about_the_project_of_their_folder(
+    run: Run, call: Call, decision: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repositories.git(tmp_path, "init", "--quiet")
+    monkeypatch.chdir(tmp_path)
+    unknown = run("list")
+    assert (TITLE in unknown.stdout, unknown.stderr) == (True, ""), "the store has no project for it"
+    known = identify(tmp_path)._asdict()
+    mine = call("open_project", **known)["project_id"]
+    call("save_decision", title="Sell tea", rationale="Thirst", project_id=mine)
+    for command in ("list", "search tea or pages", "retrieve", "health", "hygiene", "freshness"):
+        asked = run(*command.split())
+        assert TITLE not in asked.stdout, command
+        assert asked.exit_code == 0
+    listed = run("list", "--json")
+    assert [one["title"] for one in json.loads(listed.stdout)] == ["Sell tea"]
+    assert listed.stderr == f"Of {mine}, the project of this folder; -A shows all projects.\n"
+    assert {one["title"] for one in json.loads(run("list", "-A", "--json").stdout)} > {"Sell tea", TITLE}
+    assert "Sell tea" not in run("list", "--project", "shop").stdout

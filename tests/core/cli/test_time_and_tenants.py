@@ -51,8 +51,8 @@ def test_a_memory_is_named_by_its_id_alone_too(run: Run, call: Call, shop: str) 
 @pytest.mark.parametrize(
     ("words", "code", "shown"),
     [
-        (("history", "Redis"), 1, "Invalid id 'Redis': name a memory by its id, or by LABEL and KEY"),
-        (("forget", "Use", "one", "queue", "--yes"), 1, "quote a title of several words"),
+        (("history", "Redis"), 1, "No memory has the id, name or title 'Redis'; pgmem search finds it"),
+        (("forget", "Use", "one", "queue", "--yes"), 1, "or title 'Use one queue'"),
         (("history", "00000000-0000-4000-8000-000000000000"), 1, "No memory 00000000-"),
         (("revert", "EntityFact", "Redis", "first"), 2, "then the number of the version"),
         (("revert", "2"), 2, "then the number of the version"),

@@ -174,7 +174,9 @@ def test_never_used_says_since_when_a_use_would_have_been_recorded(
     assert {tea[0], tea[1]} <= {row["id"] for row in rows("select id from pgmem.never_used")}
     clock("2100-01-01 10:00+00")
     call("record_recall", by="search_memory", memory_ids=[str(tea[0])])
-    never = {row["id"]: row["watched_since"] for row in rows("select id, watched_since from pgmem.never_used")}
+    never = {
+        row["id"]: row["watched_since"] for row in rows("select id, watched_since from pgmem.never_used")
+    }
     assert (tea[0] in never, tea[1] in never) == (False, True)
     assert never[tea[1]].year == 2100, "saved before the record of recall began"
     call("feedback", id=tea[1], verdict="used")

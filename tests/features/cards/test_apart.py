@@ -51,7 +51,9 @@ def test_hygiene_compares_no_cards_that_pgmem_read(
     call: Call, read: str, connection: psycopg.Connection[DictRow]
 ) -> None:
     drafted = call("run_hygiene", project_id=read)
-    assert [finding["label"] for finding in drafted["findings"]] == ["Card"], "an agent's cards can be repaired"
+    assert [finding["label"] for finding in drafted["findings"]] == ["Card"], (
+        "an agent's cards can be repaired"
+    )
     connection.execute(
         """update pgmem.node set props = props || '{"origin": "system"}' where props ->> 'origin' <> 'system'"""
     )
