@@ -762,6 +762,15 @@ VERBS = {
             },
         ),
         Verb(
+            "find_titled",
+            "read",
+            "reader",
+            arguments={
+                "title": Argument("The name or the title.", required=True),
+                "project_id": Argument("Only of this project and of all projects; unset: everywhere."),
+            },
+        ),
+        Verb(
             "capture_turns",
             "repeat",
             "writer",
@@ -1104,7 +1113,7 @@ VERBS = {
             arguments={
                 "by": Argument("The tool or the event of a hook that brought them.", required=True),
                 "memory_ids": Argument(
-                    "Their ids, in the order of the answer; of a card the first 8 digits will do.",
+                    "Their ids, in the order of the answer, of a card the first 8 digits; none where a hook found nothing to bring.",
                     type="text[]",
                     required=True,
                 ),
@@ -2187,6 +2196,12 @@ VERBS = {
             },
         ),
         Verb("make_roles", "repeat", "owner"),
+        Verb(
+            "make_report_login",
+            "repeat",
+            "owner",
+            arguments={"password": Argument("What it connects with over TCP; unset: what it has, or none.")},
+        ),
     )
 }
 

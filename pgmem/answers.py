@@ -89,6 +89,7 @@ __all__ = [
     "GovernanceToken",
     "GraphCounts",
     "Health",
+    "HeldPeriod",
     "History",
     "HygieneReport",
     "Insight",
@@ -131,6 +132,7 @@ __all__ = [
     "PathDigest",
     "PeerState",
     "PeriodConflict",
+    "PlacedMemory",
     "Produced",
     "ProjectEntry",
     "Proposal",
@@ -747,6 +749,13 @@ class CompletedName(Answer):
     value: str
 
 
+class PlacedMemory(LabelledMemory):
+    """A memory by its id, kind and title, with its project and status."""
+
+    project: str | None = None
+    status: str
+
+
 class CapturedTurns(Answer):
     """How many turns of a conversation were stored; turns are searched by session_id, which is client:session."""
 
@@ -1225,6 +1234,8 @@ class Health(Answer):
     without_text: int
     insights: dict[str, int]
     saves_open: int
+    cards: dict[str, int] = field(default_factory=dict)
+    """Cards by status; no other figure counts them."""
 
 
 class ProjectEntry(Answer):
@@ -1234,6 +1245,8 @@ class ProjectEntry(Answer):
     memories: int
     focus_areas: list[str]
     created_at: datetime
+    cards: int = 0
+    """Its live cards, which are counted apart."""
 
 
 class MemoryEntry(Answer):
@@ -1269,6 +1282,8 @@ class MemoryCounts(Answer):
     first_at: datetime | None = None
     last_at: datetime | None = None
     growth: list[TimelineCount] | None = None
+    cards: int = 0
+    """Live cards, which are counted apart."""
 
 
 class DrawnNode(TitledMemory):
@@ -1296,6 +1311,13 @@ class DrawnGraph(Answer):
     left_out: int
 
 
+class HeldPeriod(Answer):
+    """A period in which a memory held; None: an open end."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+
 class LineEntry(TitledMemory):
     """A memory of a line of replacements, and what replaced it: which, when and who decided."""
 
@@ -1305,12 +1327,22 @@ class LineEntry(TitledMemory):
     replaced_by: UUID | None = None
     replaced_at: datetime | None = None
     decided_by: str | None = None
+    held: list[HeldPeriod] = field(default_factory=list)
+    """When it held, whichever of its states."""
 
 
-class NumberedEntry(LineEntry):
+class NumberedEntry(TitledMemory):
     """A memory of one of several lines, which are counted from 1."""
 
+    created_at: datetime
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    replaced_by: UUID | None = None
+    replaced_at: datetime | None = None
+    decided_by: str | None = None
     line: int
+    held: list[HeldPeriod] = field(default_factory=list)
+    """When it held, whichever of its states."""
 
 
 class NearPair(Answer):

@@ -330,9 +330,8 @@ create or replace function pgmem.rows_of_memory_by_day()
 AS $function$
   with memory as materialized (
     select n.seq, coalesce(n.project, '') as project, n.label::text, n.created_at::date as day
-    from pgmem.visible_node n
-    where pgmem.is_memory(n.label) and n.label not in ('Turn', 'Card')
-      and n.status not in ('stub', 'draft', 'pending', 'captured', 'dismissed')
+    from pgmem.told_memory n
+    where n.status not in ('stub', 'draft', 'pending', 'captured', 'dismissed')
   ), event as (
     select m.project, m.label, m.day, 1 as saved, 0 as changed from memory m
     union all
@@ -355,14 +354,15 @@ $function$;
 
 -- The rows of the view memory_change.
 create or replace function pgmem.rows_of_memory_change()
- RETURNS TABLE(at timestamp with time zone, kind text, id uuid, label text, title text, version integer, status text, project text, source text, agent_id text, session_id text)
+ RETURNS TABLE(at timestamp with time zone, kind text, id uuid, label text, title text, version integer, status text, project text, source text, agent_id text, session_id text, changed_from jsonb)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
 AS $function$
   select s.ingested_at as at, case when s.version = 1 then 'saved' else 'changed' end as kind, s.id, s.label, s.title,
-         s.version, s.status, s.project, s.source, s.agent_id, s.session_id
+         s.version, s.status, s.project, s.source, s.agent_id, s.session_id,
+         pgmem.changed_from(s.seq, s.version, pgmem.state_parts(s.title, s.status, s.props)) as changed_from
   from pgmem.recorded_state s where pgmem.is_memory(s.label) and s.label <> 'Turn'
 $function$;
 
@@ -386,7 +386,7 @@ $function$;
 
 -- The rows of the view never_used.
 create or replace function pgmem.rows_of_never_used()
- RETURNS TABLE(id uuid, label text, title text, project text, created_at timestamp with time zone, updated_at timestamp with time zone)
+ RETURNS TABLE(id uuid, label text, title text, project text, created_at timestamp with time zone, updated_at timestamp with time zone, watched_since timestamp with time zone)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
@@ -396,11 +396,12 @@ AS $function$
     select distinct m.id from pgmem.recall_event r cross join lateral unnest(r.memory_ids) as m(id)
     where r.tenant = any ((select pgmem.visible_tenants())::text[])
   )
-  select n.id, n.label, n.title, n.project, n.created_at, n.updated_at
-  from pgmem.live_node n
-  where pgmem.is_memory(n.label) and n.created_at < (
-      select min(r.at) from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[]))
-    and not exists (select from recalled r where r.id = n.id)
+  select n.id, n.label, n.title, n.project, n.created_at, n.updated_at,
+         greatest(n.created_at, coalesce((
+           select min(r.at) from pgmem.recall_event r where r.tenant = any ((select pgmem.visible_tenants())::text[])),
+           pgmem.now())) as watched_since
+  from pgmem.hygiene_node n
+  where not exists (select from recalled r where r.id = n.id)
     and not exists (select from pgmem.usefulness u where u.node_seq = n.seq and u.used > 0
                     and u.tenant = any ((select pgmem.visible_tenants())::text[]))
   order by n.created_at, n.seq
@@ -419,18 +420,19 @@ AS $function$select n.id, n.props ->> 'trigger' as trigger, array(select jsonb_a
 
 -- The rows of the view project.
 create or replace function pgmem.rows_of_project()
- RETURNS TABLE(id uuid, name text, last_hygiene_at timestamp with time zone, memories bigint, focus_areas text[], org_id text, user_id text, created_at timestamp with time zone)
+ RETURNS TABLE(id uuid, name text, last_hygiene_at timestamp with time zone, memories bigint, focus_areas text[], org_id text, user_id text, created_at timestamp with time zone, cards bigint)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
 AS $function$
   select p.id, p.key as name, (p.props ->> 'last_hygiene_at')::timestamptz as last_hygiene_at,
-         (select count(*) from pgmem.visible_node n
-          where n.project_seq = p.seq and n.scope is not null and n.status = 'active') as memories,
+         (select count(*) from pgmem.told_memory n where n.project_seq = p.seq and n.status = 'active') as memories,
          array(select f.key::text from pgmem.visible_node f
                where f.project_seq = p.seq and f.label = 'FocusArea' order by f.key) as focus_areas,
-         p.org_id, p.user_id, p.created_at
+         p.org_id, p.user_id, p.created_at,
+         (select count(*) from pgmem.visible_node n
+          where n.project_seq = p.seq and n.label = 'Card' and n.status = 'active') as cards
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active'
 $function$;
 

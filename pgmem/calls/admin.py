@@ -46,3 +46,4 @@ class Admin(Operators):
     rebuild_graph = of(Verbs.rebuild_graph)
     check_graph = of(Verbs.check_graph)
     run_cypher = of(Verbs.run_cypher)
+    make_report_login = of(Verbs.make_report_login)

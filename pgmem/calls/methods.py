@@ -79,6 +79,7 @@ from pgmem.models import (
     OpenedProject,
     Outstanding,
     PeerState,
+    PlacedMemory,
     ProjectEntry,
     RecallEntry,
     Reflection,
@@ -1424,6 +1425,24 @@ class Verbs:
             {"argument": argument, "start": start, "project_id": project_id, "limit": limit},
         )
 
+    async def find_titled(
+        self,
+        title: str,
+        project_id: str | None = None,
+    ) -> list[PlacedMemory]:
+        """Find the memories of any kind that have a name or an exact title; case does not count.
+
+        Those that are live, the newest first; where none is, the others.
+
+        Args:
+            title: The name or the title.
+            project_id: Only of this project and of all projects; unset: everywhere.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+        """
+        return await self.caller.all("find_titled", PlacedMemory, {"title": title, "project_id": project_id})
+
     async def capture_turns(
         self,
         client: str,
@@ -2081,7 +2100,8 @@ class Verbs:
 
         Args:
             by: The tool or the event of a hook that brought them.
-            memory_ids: Their ids, in the order of the answer; of a card the first 8 digits will do.
+            memory_ids: Their ids, in the order of the answer, of a card the first 8 digits; none where a
+                hook found nothing to bring.
             act: retrieved or injected.
             tokens: How many tokens the answer has.
             project_id: The project that was asked about.
@@ -2700,8 +2720,8 @@ class Verbs:
     ) -> Health:
         """The state of the memory in numbers, with the first memories of each kind.
 
-        The counts are of memories that the caller sees; `confidence` is a histogram of ten bins from 0 to
-        1.
+        The counts are of memories that agents and people saved, as the caller sees them; cards are counted
+        apart. `confidence` is a histogram of ten bins from 0 to 1.
 
         Args:
             project_id: Project name; unset: all projects.
@@ -2745,7 +2765,7 @@ class Verbs:
         self,
         limit: RowLimit = 100,
     ) -> list[ProjectEntry]:
-        """List the projects that the caller sees, the largest first: name, live memories, focus areas.
+        """List the projects that the caller sees, the largest first: name, live memories, focus areas, cards.
 
         Args:
             limit: How many at most, 1 to 1000.
@@ -2772,7 +2792,8 @@ class Verbs:
         """List memories, the latest written first.
 
         Without a status they are those of every status but drafts, stubs and pending insights, and without
-        the turns of conversations, which labels of Turn alone lists.
+        the turns of conversations, which labels of Turn alone lists. Cards and insights, which pgmem writes
+        by the hundred, are listed where labels, a status or a branch ask for them.
 
         With as_of or known_at: the states that were true then, or on record then. branch is that of a card
         that is not everybody's yet.
@@ -2807,7 +2828,7 @@ class Verbs:
         as_of: datetime | None = None,
         known_at: datetime | None = None,
     ) -> MemoryCounts:
-        """Count the live memories by label, with their first and last time and their growth.
+        """Count the live memories by label, with their first and last time and their growth; cards apart.
 
         growth says how many came in each day, week or month.
 
@@ -3600,3 +3621,14 @@ class Verbs:
             InvalidArgument: the query has no RETURN or cannot be run, or params is not an object.
         """
         return await retrieval.run_cypher(self.caller, {"query": query, "params": params or {}})
+
+    async def make_report_login(
+        self,
+        password: str | None = None,
+    ) -> str:
+        """Make the login pgmem_report, which reads the views of its schema alone; its name.
+
+        Args:
+            password: What it connects with over TCP; unset: what it has, or none.
+        """
+        return await self.caller.value("make_report_login", str, {"password": password})

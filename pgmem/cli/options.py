@@ -312,7 +312,7 @@ async def project_here(memory: Memory) -> str | None:
 
     try:
         found = await projects.opened(memory.caller, Path.cwd())
-    except (PgmemError, OSError):  # a login that reads alone, or a folder that is gone
+    except (PgmemError, OSError):  # a login that reads alone, or a folder that no longer exists
         return None
     return found.project_id if found.matched else None
 

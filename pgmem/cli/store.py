@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import os
 import shutil
 import signal
@@ -279,13 +280,24 @@ def dsn_(
     no_longer: Annotated[
         bool, typer.Option("--stop", help="Stop the embedded server when no program uses it.")
     ] = False,
+    read_only: Annotated[
+        bool,
+        typer.Option(
+            "--read-only", help="For tools that only read: the views alone, which need no schema name."
+        ),
+    ] = False,
 ) -> None:
     """Print the DSN of the store. An embedded server is started, and runs until `pgmem dsn --stop`."""
     settings = store.settings
     if settings.dsn is not None:
         if no_longer:
             stop(f"{store.named_by} is set: pgmem stops only the embedded server.", 2)
-        typer.echo(settings.dsn)
+        typer.echo(_reading(settings.dsn) if read_only else settings.dsn)
+        if read_only:
+            typer.echo(
+                "The login is the same: create role ada login in role pgmem_reader makes one that cannot write.",
+                err=True,
+            )
         return
     with closing(_server(settings)) as server:
         if no_longer:
@@ -295,8 +307,26 @@ def dsn_(
             return
         store.run(lambda m: m.status())  # creates the schema of a new store
         exit_on_error(server.start)
-        typer.echo(exit_on_error(lambda: server.keep(True)))
+        found = exit_on_error(lambda: server.keep(True))
+        typer.echo(_report_login(store, found) if read_only else found)
         typer.echo("The embedded server runs until pgmem dsn --stop.", err=True)
+
+
+def _reading(dsn: str) -> str:
+    """The same login, for the views alone and in transactions that refuse to write."""
+    from psycopg.conninfo import make_conninfo
+
+    return make_conninfo(dsn, options="-c search_path=pgmem_report -c default_transaction_read_only=on")
+
+
+def _report_login(store: Store, dsn: str) -> str:
+    """The DSN of the login that reads the views alone; its password over TCP follows from that of the owner."""
+    from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+    owner = conninfo_to_dict(dsn).get("password")
+    password = hmac.new(str(owner).encode(), b"pgmem_report", "sha256").hexdigest() if owner else None
+    name = store.run(lambda m: m.admin.make_report_login(password))
+    return make_conninfo(dsn, user=name, **({"password": password} if password else {}))
 
 
 def _server(settings: Settings) -> EmbeddedServer:

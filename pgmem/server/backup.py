@@ -246,7 +246,8 @@ select o.id from (
 ) found
 join pg_namespace n on n.oid = found.schema
 cross join lateral (select type || ' ' || identity from pg_identify_object(found.catalog, found.oid, 0)) as o(id)
-where n.nspname !~ '^pg_' and n.nspname not in ('information_schema', 'pgmem', 'pgmem_graph', 'ag_catalog')
+where n.nspname !~ '^pg_'
+  and n.nspname not in ('information_schema', 'pgmem', 'pgmem_graph', 'pgmem_report', 'ag_catalog')
   and not exists (
     select from pg_depend d where d.classid = found.catalog and d.objid = found.oid and d.deptype = 'e')
 order by 1

@@ -42,6 +42,7 @@ class Verbs(Portal):
     revert = waiting(methods.Verbs.revert)
     forget = waiting(methods.Verbs.forget)
     complete_name = waiting(methods.Verbs.complete_name)
+    find_titled = waiting(methods.Verbs.find_titled)
     capture_turns = waiting(methods.Verbs.capture_turns)
     put_items = waiting(methods.Verbs.put_items)
     get_items = waiting(methods.Verbs.get_items)
@@ -162,3 +163,4 @@ class Admin(Operations):
     rebuild_graph = waiting(methods.Verbs.rebuild_graph)
     check_graph = waiting(methods.Verbs.check_graph)
     run_cypher = waiting(methods.Verbs.run_cypher)
+    make_report_login = waiting(methods.Verbs.make_report_login)

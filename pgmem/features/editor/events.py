@@ -129,10 +129,10 @@ def _answer(event: Event, call: Call) -> None:
 
 
 def _bring(event: Event, connection: Connection) -> None:
-    """Print the answer to an event, and then record which memories it brought."""
+    """Print the answer to an event, and then record which memories it brought; for a prompt, also none."""
     found = _ANSWERS_TO[event.kind](event, connection)
     _print(event, found.text)
-    if found.text and found.ids:
+    if (found.text and found.ids) or (event.kind == "prompt" and found.project):
         try:
             connection.begin(_QUERY_S[event.kind], event.client)
             # What a crash loses of it is not worth the wait.
@@ -299,7 +299,7 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     sentences = about["sentences"]
     if not sentences:
         connection.rows("commit")
-        return Brought()
+        return Brought("", project)
     vectors = _vectors(about["embedding_model"], sentences)
     model = about["embedding_model"] if vectors else None
     answers: dict[str, Any] = {}

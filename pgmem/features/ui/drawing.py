@@ -11,8 +11,9 @@ from textwrap import wrap
 
 from pgmem.features.ui import words
 from pgmem.features.ui.charts import hue_of
-from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry
+from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry, NumberedEntry
 
+Entry = LineEntry | NumberedEntry
 _NAME_LINES = 5
 
 
@@ -334,14 +335,18 @@ def _drawn(
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A memory of a line: its title in pieces, and when it held, as a piece of the axis (0 to 100)."""
+    """A memory of a line: its title in pieces, and when it held, as pieces of the axis (0 to 100): start and width."""
 
-    entry: LineEntry
+    entry: Entry
     title: list[words.Piece]
-    start: float
-    width: float
+    held: list[tuple[float, float]]
     is_this: bool
     is_open: bool
+
+    @property
+    def start(self) -> float:
+        """Where it begins; one that never held comes last."""
+        return self.held[0][0] if self.held else 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +358,7 @@ class Lines:
 
 
 def lines(
-    found: Iterable[Sequence[LineEntry]],
+    found: Iterable[Sequence[Entry]],
     this: str | None = None,
     first: datetime | None = None,
     last: datetime | None = None,
@@ -373,8 +378,14 @@ def lines(
             Bar(
                 entry,
                 title,
-                min(place(begun(entry)), 99.2),
-                max(0.8, place(entry.valid_to or entry.replaced_at or end) - place(begun(entry))),
+                [
+                    (
+                        min(place(period.since or start), 99.2),
+                        max(0.8, place(period.until or end) - place(period.since or start)),
+                    )
+                    for period in entry.held
+                    if (period.since or start) <= end
+                ],
                 str(entry.id) == this,
                 entry.status == "active",
             )
@@ -387,6 +398,7 @@ def lines(
     return Lines(sorted(drawn, key=lambda bars: bars[0].start), [*dates, "today"])
 
 
-def begun(entry: LineEntry) -> datetime:
+def begun(entry: Entry) -> datetime:
     """When a memory of a line began to hold."""
-    return entry.valid_from or entry.created_at
+    first = entry.held[0].since if entry.held else None
+    return first or entry.valid_from or entry.created_at

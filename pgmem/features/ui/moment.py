@@ -11,7 +11,7 @@ from typing import Any
 from pgmem.features.ui import drawing
 from pgmem.features.ui.charts import hue_of
 from pgmem.features.ui.visit import Page, Visit
-from pgmem.models import LineEntry, MemoryCounts
+from pgmem.models import MemoryCounts
 
 _LINES = 16
 _STEPS = 240
@@ -57,7 +57,7 @@ def sliders(
     present: MemoryCounts,
     true_on: datetime | None,
     known_on: datetime | None,
-    entries: Sequence[LineEntry] = (),
+    entries: Sequence[drawing.Entry] = (),
 ) -> dict[str, Any]:
     """The ends, steps and values of the two sliders, in seconds since 1970; they begin before the first of entries."""
     first, last, step = _range(present, entries)
@@ -76,7 +76,7 @@ def sliders(
     }
 
 
-def _range(present: MemoryCounts, entries: Sequence[LineEntry]) -> tuple[datetime, datetime, int]:
+def _range(present: MemoryCounts, entries: Sequence[drawing.Entry]) -> tuple[datetime, datetime, int]:
     """The first and last time of the sliders, and the seconds of a step."""
     now = datetime.now(UTC)
     first = min([present.first_at or now, now - timedelta(minutes=10), *map(drawing.begun, entries)])

@@ -99,7 +99,7 @@ comment on view pgmem.told_memory is
 
 create or replace view pgmem.hygiene_node as
 select n.* from pgmem.live_node n where pgmem.is_memory(n.label) and not pgmem.is_derived(n.label);
-comment on view pgmem.hygiene_node is 'Internal: the nodes that hygiene and health look at: told memories that are live.';
+comment on view pgmem.hygiene_node is 'Internal: the nodes that hygiene and health look at: saved memories that are live.';
 
 
 create or replace view pgmem.reflected_node as

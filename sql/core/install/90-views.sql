@@ -7,6 +7,9 @@
 -- the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
 -- are dropped with them.
 --
+-- The schema pgmem_report has these views and nothing else, for tools that list what a schema holds: with it in the search
+-- path, no view needs a schema name, and no function is in the way.
+--
 -- Every column has a comment: psql shows them with \d+, and make docs writes the page of views from them. What a
 -- column means in several views is said once, in view_column.
 --
@@ -44,6 +47,7 @@ create or replace function pgmem.declare_view(p_name text, p_meaning text, p_que
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_function text := 'rows_of_' || p_name;
+  v_schema   name;
   v_meaning  text := regexp_replace(btrim(p_meaning, chr(10)), '\n *(?! *(\n|\w+: ))', ' ', 'g');
   v_columns  text;
 begin
@@ -57,12 +61,15 @@ begin
   execute format('create function pgmem.%I() returns table (%s) language sql stable security definer
     set search_path = pgmem, pg_temp as %L', v_function, v_columns, p_query);
   execute format('comment on function pgmem.%I() is %L', v_function, format('The rows of the view %s.', p_name));
-  execute format('create view pgmem.%I with (security_invoker = true) as select * from pgmem.%I()', p_name, v_function);
-  execute format('comment on view pgmem.%I is %L', p_name, split_part(v_meaning, chr(10), 1));
-  execute (
-    select string_agg(format('comment on column pgmem.%I.%I is %L', p_name, a.attname,
-      coalesce(substring(v_meaning from format('(?n)^%s: (.*)$', a.attname)), pgmem.view_column(a.attname))), '; ')
-    from pg_attribute a where a.attrelid = format('pgmem.%I', p_name)::regclass and a.attnum > 0);
+  for v_schema in select n.nspname from pg_namespace n where n.nspname in ('pgmem', 'pgmem_report') loop
+    execute format('create view %I.%I with (security_invoker = true) as select * from pgmem.%I()',
+                   v_schema, p_name, v_function);
+    execute format('comment on view %I.%I is %L', v_schema, p_name, split_part(v_meaning, chr(10), 1));
+    execute (
+      select string_agg(format('comment on column %I.%I.%I is %L', v_schema, p_name, a.attname,
+        coalesce(substring(v_meaning from format('(?n)^%s: (.*)$', a.attname)), pgmem.view_column(a.attname))), '; ')
+      from pg_attribute a where a.attrelid = format('%I.%I', v_schema, p_name)::regclass and a.attnum > 0);
+  end loop;
 end;
 $$;
 comment on function pgmem.declare_view is
@@ -74,8 +81,18 @@ do $$
 declare
   v_function regprocedure;
 begin
+  begin
+    if to_regnamespace('pgmem_report') is null then
+      create schema pgmem_report;
+      comment on schema pgmem_report is 'The views of pgmem for analysts, and nothing else.';
+    end if;
+  exception when insufficient_privilege then
+    null;  -- An owner that may not create schemas has the views of the schema pgmem.
+  end;
   for v_function in
-    select p.oid from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and starts_with(p.proname, 'rows_of_')
+    select p.oid from pg_proc p
+    where p.pronamespace = 'pgmem'::regnamespace and starts_with(p.proname, 'rows_of_')
+      or p.pronamespace = to_regnamespace('pgmem_report')
   loop
     execute format('drop function %s cascade', v_function);
   end loop;
@@ -130,6 +147,26 @@ $$, $$
 $$);
 
 
+create or replace function pgmem.state_parts(p_title text, p_status text, p_props jsonb) returns jsonb
+language sql immutable parallel safe
+begin atomic
+  select p_props || jsonb_build_object('title', p_title, 'status', p_status);
+end;
+comment on function pgmem.state_parts is 'What can change of a memory from one state to the next, by name.';
+
+
+-- Reads node_version by the seq of a row that the caller sees.
+create or replace function pgmem.changed_from(p_seq bigint, p_version integer, p_parts jsonb) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select (select jsonb_object_agg(b.key, b.value) from jsonb_each(before.parts) b
+          where p_parts -> b.key is distinct from b.value)
+  from (select pgmem.state_parts(v.title, v.status, v.props) as parts from pgmem.node_version v
+        where v.node_seq = p_seq and v.version < p_version order by v.version desc limit 1) before;
+$$;
+comment on function pgmem.changed_from is
+  'The parts of the state before one, as far as they were others; null: there is none before.';
+
+
 select pgmem.declare_view('memory_change', $$
 Who changed what, and when: a row for each recorded state of a memory.
 
@@ -140,9 +177,11 @@ version: The number of the state, from 1 on.
 status: Its status in this state.
 agent_id: The agent that made the change, as it named itself; null: it named none.
 session_id: The session in which it was made; null: none was named, or a later change replaced the state.
+changed_from: Each part that this state changed, with its value before; null: the first state.
 $$, $$
   select s.ingested_at as at, case when s.version = 1 then 'saved' else 'changed' end as kind, s.id, s.label, s.title,
-         s.version, s.status, s.project, s.source, s.agent_id, s.session_id
+         s.version, s.status, s.project, s.source, s.agent_id, s.session_id,
+         pgmem.changed_from(s.seq, s.version, pgmem.state_parts(s.title, s.status, s.props)) as changed_from
   from pgmem.recorded_state s where pgmem.is_memory(s.label) and s.label <> 'Turn'
 $$);
 
@@ -325,6 +364,17 @@ A memory that was replaced since is there in the state that was true then.
 p_day: The day, in the time zone of the session.
 $$;
 
+do $do$
+begin
+  if to_regnamespace('pgmem_report') is not null then
+    execute format('create function pgmem_report.memory_at(p_day date default current_date) returns %s '
+      'language sql stable security definer set search_path = pgmem, pg_temp as '
+      '$$ select * from pgmem.memory_at(p_day) $$', pg_get_function_result('pgmem.memory_at'::regproc));
+    comment on function pgmem_report.memory_at is
+      'What was true at the end of a day, as far as is known now, as pgmem.memory_at.';
+  end if;
+end $do$;
+
 
 select pgmem.declare_view('project', $$
 Active projects with their focus areas and the number of their memories.
@@ -393,7 +443,7 @@ agent_id: The agent or client that got it, as it named itself.
 act: retrieved by a tool, injected by a hook, or named as used, wrong or outdated.
 by: The tool, or the event of the hook.
 project: The project that was asked about; null: none.
-memory_ids: The memories, in the order of the answer.
+memory_ids: The memories, in the order of the answer; empty: a prompt for which a hook found nothing to bring.
 tokens: How long the answer was, a quarter of its characters; null: it was a word on a memory.
 user_id: The user that it was brought to; empty: none was named.
 $$, $$

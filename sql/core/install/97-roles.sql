@@ -152,13 +152,13 @@ begin
   end;
   for v_statement in
     select format('alter schema %I owner to %I', n.nspname, p_owner) from pg_namespace n
-    where n.nspname in ('pgmem', 'pgmem_graph') and n.nspowner <> p_owner::regrole
+    where n.nspname in ('pgmem', 'pgmem_graph', 'pgmem_report') and n.nspowner <> p_owner::regrole
     union all
     select format('alter %s %I.%I owner to %I',
                   case c.relkind when 'v' then 'view' when 'S' then 'sequence' when 'c' then 'type' else 'table' end,
                   n.nspname, c.relname, p_owner)
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname in ('pgmem', 'pgmem_graph') and c.relkind in ('r', 'p', 'v', 'S', 'c')
+    where n.nspname in ('pgmem', 'pgmem_graph', 'pgmem_report') and c.relkind in ('r', 'p', 'v', 'S', 'c')
       and c.relowner <> p_owner::regrole
       -- The sequence of an identity column goes with its table.
       and not exists (
@@ -171,7 +171,7 @@ begin
     where n.nspname = 'pgmem' and t.typtype = 'd' and t.typowner <> p_owner::regrole
     union all
     select format('alter function %s owner to %I', p.oid::regprocedure, p_owner) from pg_proc p
-    where p.pronamespace = 'pgmem'::regnamespace and p.proowner <> p_owner::regrole
+    where p.pronamespace in ('pgmem'::regnamespace, to_regnamespace('pgmem_report')) and p.proowner <> p_owner::regrole
   loop
     execute v_statement;
   end loop;
@@ -184,7 +184,55 @@ NotPermitted: it may not use one, and the login cannot let it.
 $$;
 
 
--- A store without roles revokes from public and grants nothing.
+-- The views call nothing but the functions of their rows, which run as the owner.
+create or replace function pgmem.grant_reports(p_role name) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_function regprocedure;
+begin
+  if to_regnamespace('pgmem_report') is null or to_regrole(p_role) is null then
+    return;
+  end if;
+  execute format('grant usage on schema pgmem_report to %I', p_role);
+  execute format('grant select on all tables in schema pgmem_report to %I', p_role);
+  for v_function in
+    select p.oid from pg_proc p
+    where p.pronamespace = 'pgmem'::regnamespace and starts_with(p.proname, 'rows_of_')
+      or p.pronamespace = 'pgmem_report'::regnamespace
+  loop
+    execute format('grant execute on function %s to %I', v_function, p_role);
+  end loop;
+end;
+$$;
+comment on function pgmem.grant_reports is 'Let a role read the views of the schema pgmem_report, and nothing else.';
+
+
+-- The role sees what the login of a store without tenants sees: it is bound to none and may name none.
+create or replace function pgmem.make_report_login(p_password text default null) returns text
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.require_reviewer('make_report_login');
+  if to_regrole('pgmem_report') is null then
+    create role pgmem_report login;
+  end if;
+  alter role pgmem_report set search_path = pgmem_report;
+  alter role pgmem_report set default_transaction_read_only = on;
+  if p_password is not null then
+    execute format('alter role pgmem_report password %L', p_password);
+  end if;
+  perform pgmem.grant_reports('pgmem_report');
+  return 'pgmem_report';
+end;
+$$;
+comment on function pgmem.make_report_login is $$
+Make the login pgmem_report, which reads the views of its schema alone; its name.
+
+password: What it connects with over TCP; unset: what it has, or none.
+$$;
+select pgmem.declare_verb('make_report_login', p_rights => 'owner', p_effect => 'repeat', p_answer => 'str', p_reach => 'cell');
+
+
+-- A store without roles revokes from public and grants the login of reports alone.
 create or replace function pgmem.grant_rights() returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -193,6 +241,10 @@ declare
 begin
   execute 'revoke all on all functions in schema pgmem from public';
   execute 'revoke all on all tables in schema pgmem from public';
+  if to_regnamespace('pgmem_report') is not null then
+    execute 'revoke all on all functions in schema pgmem_report from public';
+    perform pgmem.grant_reports('pgmem_report');
+  end if;
   if (select n.nspowner from pg_namespace n where n.nspname = 'pgmem')
       is distinct from to_regrole('pgmem_owner')::oid then
     return;
@@ -226,6 +278,7 @@ begin
                                         '; '), 'select')
              from pg_attribute a where a.attrelid = format('pgmem.%I', v_view)::regclass and a.attacl is not null);
   end loop;
+  perform pgmem.grant_reports('pgmem_reader');
   execute 'grant select on pgmem.schema_version, pgmem.verb, pgmem.argument to pgmem_writer, pgmem_reader';
   execute 'grant select on pgmem.label, pgmem.relation, pgmem.setting to pgmem_reader';
   for v_view in

@@ -26,10 +26,10 @@ declare
   v_caller pgmem.caller;
   v_ids    uuid[];
 begin
-  if cardinality(p_memory_ids) is null or cardinality(p_memory_ids) = 0 or pgmem.setting_int('recall_days') = 0 then
+  perform pgmem.one_of('act', coalesce(p_act, 'nothing'), '{retrieved,injected}');
+  if p_memory_ids is null or pgmem.setting_int('recall_days') = 0 or p_memory_ids = '{}' and p_act = 'retrieved' then
     return 0;
   end if;
-  perform pgmem.one_of('act', coalesce(p_act, 'nothing'), '{retrieved,injected}');
   v_caller := pgmem.require_writer();
   -- A digest of cards shows the first 8 digits of an id.
   v_ids := array(
@@ -40,7 +40,7 @@ begin
                      and case when m.id ~ '^[0-9a-f]{8}$' then m.id || '-ffff-ffff-ffff-ffffffffffff' else m.id end::uuid
         and n.tenant = any (v_caller.tenants) limit 1) n
     where m.id ~ '^[0-9a-f]{8}$' or pgmem.is_uuid(m.id) order by m.place);
-  if v_ids = '{}' then
+  if v_ids = '{}' and p_memory_ids <> '{}' then
     return 0;
   end if;
   insert into pgmem.recall_event (at, act, by, memory_ids, tokens, project, session_id, agent_id, tenant)
@@ -54,7 +54,7 @@ comment on function pgmem.record_recall is $$
 Record that memories were brought to an agent; how many, 0 where recall_days is 0.
 
 by: The tool or the event of a hook that brought them.
-memory_ids: Their ids, in the order of the answer; of a card the first 8 digits will do.
+memory_ids: Their ids, in the order of the answer, of a card the first 8 digits; none where a hook found nothing to bring.
 act: retrieved or injected.
 tokens: How many tokens the answer has.
 project_id: The project that was asked about.
@@ -178,8 +178,8 @@ declare
 begin
   return query
   select r.seq, r.at::timestamptz, r.act, r.by, r.project, r.session_id, r.agent_id, r.tokens,
-    (select jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', pgmem.list_title(n.label, n.title, n.props), 'status', n.status,
-              'verdict', said.act) order by m.place)
+    (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', pgmem.list_title(n.label, n.title, n.props), 'status', n.status,
+              'verdict', said.act) order by m.place), '[]')
      from unnest(r.memory_ids) with ordinality as m(id, place)
      left join pgmem.visible_node n on n.id = m.id
      left join lateral (

@@ -354,12 +354,42 @@ $$;
 select pgmem.declare_verb('memory_relations', p_rights => 'reader', p_effect => 'read', p_answer => 'DrawnGraph');
 
 
+-- Of what is known now, as states_at answers for any moment; reads node_version by the seq of a row that the caller sees.
+create or replace function pgmem.held_periods(p_node pgmem.node) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  with state as (
+    select p_node.begins_at, p_node.valid_to as ends_at, p_node.status::text, p_node.yields
+    union all
+    select v.begins_at, case when v.replaced_at < 'infinity' then v.ends_at else v.valid_to end, v.status::text, v.yields
+    from pgmem.node_version v where v.node_seq = p_node.seq
+  ), held as (
+    -- Both ends belong to a period. A state that follows at once goes on with it.
+    select unnest(range_agg(tstzmultirange(tstzrange(s.begins_at, s.ends_at + interval '1 microsecond'))
+                            - coalesce(s.yields, '{}'))) as period
+    from state s
+    where pgmem.was_live_status(s.status) and not pgmem.is_hidden_status(p_node.status)
+      and (s.begins_at <= s.ends_at) is not false
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('since', lower(h.period), 'until', upper(h.period)) order by h.period), '[]')
+  from held h where not isempty(h.period);
+$$;
+comment on function pgmem.held_periods is
+  'When a memory held, whichever of its states, as JSON: since and until, null where it is open; none: it is hidden.';
+
+
+select pgmem.declare_answer('held_period', $$
+A period in which a memory held; None: an open end.
+
+since timestamptz?, until timestamptz?
+$$);
+
 select pgmem.declare_answer('line_entry', $$
 A memory of a line of replacements, and what replaced it: which, when and who decided.
 
 like titled_memory
 created_at timestamptz, valid_from timestamptz?, valid_to timestamptz?, replaced_by uuid?, replaced_at timestamptz?
 decided_by text?
+held held_period[] = {}: When it held, whichever of its states.
 $$);
 
 create or replace function pgmem.memory_lineage(p_id uuid) returns setof pgmem.line_entry
@@ -373,7 +403,7 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
       select e.src from pgmem.edge e where e.dst = line.seq and e.rel in ('SUPERSEDES', 'MERGES_INTO')) next
   )
   select n.id, n.label, n.title::text, n.status::text, n.created_at, coalesce(n.valid_from, n.begins_at), n.valid_to,
-         over.id, over.at, over.by
+         over.id, over.at, over.by, pgmem.held_periods(row(n.*)::pgmem.node)
   from (select line.seq from line limit 200) line join pgmem.visible_node n on n.seq = line.seq
   left join lateral (
     select o.id, e.created_at as at, e.props ->> 'by' as by from pgmem.edge e
@@ -395,8 +425,10 @@ select pgmem.declare_verb('memory_lineage', p_rights => 'reader', p_effect => 'l
 select pgmem.declare_answer('numbered_entry', $$
 A memory of one of several lines, which are counted from 1.
 
-like line_entry
-line integer
+like titled_memory
+created_at timestamptz, valid_from timestamptz?, valid_to timestamptz?, replaced_by uuid?, replaced_at timestamptz?
+decided_by text?, line integer
+held held_period[] = {}: When it held, whichever of its states.
 $$);
 
 create or replace function pgmem.list_lines(
@@ -423,7 +455,11 @@ begin
   loop
     continue when v_found = any (v_seen);
     v_line := v_line + 1;
-    for v_answer in select l.*, v_line from pgmem.memory_lineage(v_found) l loop
+    for v_answer in
+      select l.id, l.label, l.title, l.status, l.created_at, l.valid_from, l.valid_to, l.replaced_by, l.replaced_at,
+             l.decided_by, v_line, l.held
+      from pgmem.memory_lineage(v_found) l
+    loop
       v_seen := v_seen || v_answer.id;
       return next v_answer;
     end loop;

@@ -58,7 +58,7 @@ WRITERS = {
 }
 # What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
 BY_TENANT = re.compile(
-    r"visible_|recorded_state|tenant|pgmem\.fits\(|require_reviewer|is_reviewer|require_graph"
+    r"visible_|told_memory|recorded_state|tenant|pgmem\.fits\(|require_reviewer|is_reviewer|require_graph"
 )
 # Functions that read the record with neither, and why they may.
 READERS = {
@@ -100,6 +100,7 @@ READERS = {
     "state_regions": "states of one node that its caller found through what the tenant may see",
     "state_that_begins": "states of one node that a save of its tenant found",
     "recorded_next": "states of one node that is written, whose row its caller has",
+    "held_periods": "earlier states of one node that its caller found through what the tenant may see",
     "states_trust": "states of one node whose trust is compared with that of the caller",
 }
 
