@@ -39,9 +39,8 @@ EXTENSIONS = ("vector", "age")
 
 _SQL = history.folder("sql")
 
-# Views and what locks a table are replaced only where their text changed.
+# Views, and chapters of triggers, which lock a table, are replaced only where their text changed.
 _VIEWS = ("09-visible", "90-views")
-_LOCKING = ("95-triggers",)
 
 
 def run(connection: Connection, script: str) -> None:
@@ -596,7 +595,9 @@ def _replace(connection: psycopg.Connection[Any]) -> None:
         connection.execute(_step("drop_views").encode())
     for path in _chapters():
         same = installed.get(path.name) == sums[path.name]
-        if same and (path.stem in _LOCKING or (path.stem in _VIEWS and not (views_changed or views_gone))):
+        if same and (
+            path.stem.endswith("-triggers") or (path.stem in _VIEWS and not (views_changed or views_gone))
+        ):
             continue
         # On the first line, so that the lines of an error are those of the file.
         text = f"{_BEGIN_CHAPTER.format(path.stem[3:])}; " + path.read_text(encoding="utf-8")

@@ -24,8 +24,7 @@ LONGER = {
 """The verbs that take five files; every other verb takes at most four."""
 
 AHEAD = {
-    *("add_state update_node", "enable_graph give_to_owner", "export_header changes"),
-    *("init_schema enable_graph", "project_cards vertex_properties", "renew rebuild_graph"),
+    *("add_state update_node", "enable_graph give_to_owner", "project_cards vertex_properties"),
     *(
         "run_save approved_texts",
         "run_save check_token",
@@ -108,3 +107,27 @@ def test_a_function_calls_what_an_earlier_chapter_or_its_own_defines() -> None:
         if called in bodies() and bodies()[called][0] > chapter
     }
     assert found == AHEAD
+
+
+def test_the_core_calls_no_feature_and_a_feature_those_that_it_needs() -> None:
+    """The graph and extraction belong to every store; their folders are for the reader."""
+    needed = {
+        (feature.rpartition(".")[2], needs)
+        for feature, named in registry.by_feature("NEEDS")
+        for needs in named
+    }
+    parts = {
+        path.name: "core" if path.parts[-3] == "core" else path.parent.name
+        for path in (ROOT / "sql").rglob("[0-9][0-9]-*.sql")
+    }
+    crossed = {
+        (parts[chapter], parts[bodies()[called][0]], name, called)
+        for name, (chapter, text) in bodies().items()
+        for called in re.findall(r"pgmem\.(\w+)", text)
+        if called in bodies() and parts[bodies()[called][0]] not in ("core", parts[chapter])
+    }
+    assert {
+        (caller, name, called)
+        for caller, owner, name, called in crossed
+        if (caller, owner) not in needed and (caller == "core" or owner not in ("graph", "extraction"))
+    } == set()

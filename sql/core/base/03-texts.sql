@@ -222,3 +222,21 @@ end;
 $$;
 comment on function pgmem.quote_place is
   'The position of a quote in a text, cut within no word and no number; 0: nowhere.';
+
+
+create or replace function pgmem.text_under(p_label text, p_title text, p_props jsonb) returns text
+language sql stable parallel safe
+begin atomic
+  select coalesce(
+    (select string_agg(t.text, ' · ' order by f.place)
+     from unnest(l.text_fields) with ordinality as f(name, place)
+     cross join lateral (
+       select nullif(case jsonb_typeof(p_props -> f.name)
+         when 'array' then (select string_agg(item, '; ') from jsonb_array_elements_text(p_props -> f.name) as item)
+         else p_props ->> f.name end, '') as text) t
+     where f.name <> 'owner' and t.text is not null and t.text is distinct from p_title),
+    pgmem.other_texts(p_label, p_props, array[l.key_field, l.title_field]))
+  from pgmem.label l where l.name = p_label;
+end;
+comment on function pgmem.text_under is
+  'What a list shows below a title: the text fields of a memory but its title, or its other texts; null: none.';

@@ -86,7 +86,7 @@ comment on function pgmem.secure_table is
 
 -- The vocabulary and the state of the store.
 select pgmem.declare_table(name, 'store', p_shown_to => 'all') from unnest(
-  '{alembic_version,schema_version,schema_file,schema_function,verb,argument,field,label,relation,setting,table_rule,
+  '{alembic_version,schema_version,schema_file,schema_function,verb,argument,field,label,relation,setting,table_rule,step,
     embedding_model,upkeep,held_lock}'::text[]) as name;
 select pgmem.declare_table(name, 'store') from unnest('{store_secret,renewal,away,erasure}'::text[]) as name;
 

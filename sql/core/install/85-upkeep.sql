@@ -77,6 +77,8 @@ create or replace function pgmem.sweep(
 ) returns pgmem.sweep
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
+  v_step   name;
+  v_done   integer;
   v_answer pgmem.sweep;
   v_below float8 := pgmem.setting_float('decay_archive_below');
 begin
@@ -100,8 +102,12 @@ begin
   get diagnostics v_answer.saves_pruned = row_count;
   v_answer.turns_expired := pgmem.expire_turns(p_limit);
   v_answer.remaining := case
-    when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_feed(p_limit),
-                  pgmem.prune_recall(p_limit), pgmem.check_sources(p_limit)) then 1 else 0 end;
+    when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_recall(p_limit),
+                  pgmem.check_sources(p_limit)) then 1 else 0 end;
+  for v_step in select * from pgmem.steps('sweep') loop
+    execute format('select pgmem.%I($1)', v_step) into v_done using p_limit;
+    v_answer.remaining := greatest(v_answer.remaining, (v_done = p_limit)::integer);
+  end loop;
   perform pgmem.sweep_texts(p_limit);
   if p_limit = pgmem.settle_due(p_limit) then
     v_answer.remaining := 1;

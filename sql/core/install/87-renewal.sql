@@ -21,6 +21,8 @@ create or replace function pgmem.renew(
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.renewal_answer;
+  v_step name;
+  v_done bigint;
   v_last bigint;
   v_end  bigint;
   v_to   bigint;
@@ -33,11 +35,7 @@ begin
     return v_answer;
   end if;
   case v_answer.step
-  when 'graph' then
-    if exists (select from pg_extension e where e.extname = 'age') then
-      select g.vertices + g.edges into v_answer.changed from pgmem.rebuild_graph() g;
-    end if;
-  else
+  when 'memories', 'titles' then
     -- Up to the last node there was at the first batch: of programs that go on saving it would never end.
     v_end := coalesce(v_end, (select max(n.seq) from pgmem.node n), 0);
     select max(n.seq) into v_to from (
@@ -48,6 +46,12 @@ begin
                                              else pgmem.renew_titles(v_last, v_to) end;
       v_answer.remaining := v_end - v_to;
     end if;
+  else
+    v_answer.changed := 0;
+    for v_step in select * from pgmem.steps('renew ' || v_answer.step) loop
+      execute format('select pgmem.%I()', v_step) into v_done;
+      v_answer.changed := v_answer.changed + v_done;
+    end loop;
   end case;
   update pgmem.renewal r
   set last_seq = coalesce(v_to, r.last_seq), up_to = v_end, changed = r.changed + v_answer.changed,

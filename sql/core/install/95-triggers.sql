@@ -1,8 +1,8 @@
 -- Triggers
 --
 -- These keep in step with every change of a node or an edge, whatever makes it: versions and their numbers, the index
--- of title words, the feed of changes, and the state of engineering cards. Their functions are in their chapters. The
--- triggers of the graph are written by 91-projection.
+-- of title words, and the feed of changes. Their functions are in their chapters. A feature has a chapter of triggers of its
+-- own; those of the graph are written by 91-projection.
 --
 -- Locks: an install locks node and edge against writers, so this chapter runs only where its text has changed.
 
@@ -17,15 +17,6 @@ create or replace trigger title_changed after update on pgmem.node
   execute function pgmem.unindex_title();
 create or replace trigger title_gone after delete on pgmem.node
   for each row when (old.status = 'active' and old.title_tokens is not null) execute function pgmem.unindex_title();
--- The subjects of a card carry its status and weight, and the state of a project's cards changes with every card.
-create or replace trigger card_made_or_changed after insert or update on pgmem.node
-  for each row when (new.label = 'Card') execute function pgmem.card_changed();
-create or replace trigger card_gone after delete on pgmem.node
-  for each row when (old.label = 'Card') execute function pgmem.card_changed();
-create or replace trigger card_link_made after insert on pgmem.edge
-  for each row when (new.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();
-create or replace trigger card_link_gone after delete on pgmem.edge
-  for each row when (old.rel in ('CONTRADICTS', 'SUPERSEDES')) execute function pgmem.card_link_changed();
 -- The feed. An update enters it with the version (record_version).
 create or replace trigger node_made after insert on pgmem.node
   for each row when (new.label not in ('GlobalScope', 'GovernanceToken')) execute function pgmem.record_made();

@@ -264,8 +264,7 @@ begin
     where p.pronamespace = 'pgmem'::regnamespace and p.provolatile <> 'v' and p.prokind = 'f'
       and not exists (select from pgmem.verb v where v.name = p.proname)
     union all
-    select s::regprocedure, r from (values ('pgmem.act_as(text[])', 'pgmem_trusted'),
-                                          ('pgmem.forget_away(text)', 'pgmem_reviewer')) as front(s, r)
+    select ('pgmem.' || s)::regproc::regprocedure, 'pgmem_' || r from unnest('{trusted,reviewer}'::text[]) r, pgmem.steps(r) s
   loop
     execute format('grant execute on function %s to %s', v_verb.signature, v_verb.roles);
   end loop;

@@ -29,24 +29,6 @@ comment on function pgmem.export_tenants is
   'The tenants whose rows an export holds: those the caller sees, or all of them for the owner and reviewers.';
 
 
-create or replace function pgmem.card_record(p_seq bigint) returns jsonb
-language sql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
-  select jsonb_build_object(
-    'subjects', (
-      select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'key', s.key, 'relation', s.relation,
-                                                   'match', s.match) order by s.kind, s.key), '[]')
-      from pgmem.card_subject s where s.node_seq = p_seq),
-    'evidence', (
-      select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(e) - 'node_seq') order by e.kind, e.ref), '[]')
-      from pgmem.card_evidence e where e.node_seq = p_seq),
-    'revisions', (
-      select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{seq,node_seq}'::text[]) order by r.seq), '[]')
-      from pgmem.card_revision r where r.node_seq = p_seq));
-$$;
-comment on function pgmem.card_record is
-  'The parts of a card that a line of an export holds beside its node: subjects, evidence and revisions.';
-
-
 create or replace function pgmem.node_record(p_node pgmem.node, p_vectors boolean) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
 declare
@@ -55,6 +37,7 @@ declare
     '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq,told,turns_at}';  -- words: as is
   v_record  jsonb;
   v_part    jsonb;
+  v_step    name;
 begin
   -- The start is written where it is open too: a record without one is of a release that had none.
   v_record := jsonb_strip_nulls(to_jsonb(p_node) - v_derived - '{props}'::text[])
@@ -79,8 +62,10 @@ begin
       v_record := v_record || jsonb_build_object('versions', v_part);
     end if;
   end if;
-  if p_node.label = 'Card' then
-    v_record := v_record || pgmem.card_record(p_node.seq);
+  select l.exported_by into v_step from pgmem.label l where l.name = p_node.label;
+  if v_step is not null then
+    execute format('select pgmem.%I($1)', v_step) into v_part using p_node.seq;
+    v_record := v_record || v_part;
   end if;
   if p_vectors and pgmem.has_vectors() then
     select jsonb_agg(jsonb_build_object('model', m.name, 'kind', 'self', 'text_hash', e.text_hash,
@@ -94,7 +79,7 @@ begin
 end;
 $$;
 comment on function pgmem.node_record is
-  'A node as one line of an export, with its earlier states, the parts of a card and, on request, its vectors.';
+  'A node as one line of an export, with its earlier states, the parts of its label and, on request, its vectors.';
 
 
 create or replace function pgmem.approval_record(p_node pgmem.node) returns jsonb
@@ -126,18 +111,26 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp set ti
 declare
   v_tenants text[] := pgmem.export_tenants(p_all_tenants);
   v_caller  pgmem.caller := pgmem.caller();
+  v_header  jsonb;
+  v_more    jsonb;
+  v_step    name;
 begin
-  return jsonb_build_object(
+  v_header := jsonb_build_object(
     'type', 'header', 'pgmem_export', 1, 'release', (select v.release from pgmem.schema_version v),
     'build', (select left(v.digest, 8) from pgmem.schema_version v),
     'exported_at', pgmem.now(), 'org_id', v_caller.org_id, 'user_id', v_caller.user_id,
-    'all_tenants', p_all_tenants, 'vectors', p_vectors, 'cursor', (pgmem.changes('now')).cursor,
+    'all_tenants', p_all_tenants, 'vectors', p_vectors,
     'nodes', (select count(*) from pgmem.node n
               where n.tenant = any (v_tenants) and n.label not in ('GlobalScope', 'GovernanceToken', 'Trajectory')),
     'edges', (select count(*) from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst
               where s.tenant = any (v_tenants) and d.tenant = any (v_tenants)
                 and 'GovernanceToken' not in (s.label, d.label)),
     'saves', (select count(*) from pgmem.save_attempt a where a.tenant = any (v_tenants)));
+  for v_step in select * from pgmem.steps('export header') loop
+    execute format('select pgmem.%I()', v_step) into v_more;
+    v_header := v_header || v_more;
+  end loop;
+  return v_header;
 end;
 $$;
 comment on function pgmem.export_header is $$

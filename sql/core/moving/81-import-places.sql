@@ -271,18 +271,6 @@ $$;
 comment on function pgmem.require_numbers is 'An error where the states of a record have numbers that no store gives.';
 
 
-create or replace function pgmem.status_fits(p_label text, p_status text) returns boolean
-language sql immutable parallel safe
-begin atomic
-  select case p_label
-    when 'Card' then p_status in ('draft', 'active', 'stale', 'historical', 'rejected', 'superseded', 'archived')
-    else p_status in ('active', 'superseded', 'archived', 'expired', 'merged', 'stub')
-      or p_label = 'Insight' and p_status in ('pending', 'approved', 'dismissed')
-      or p_label = 'Turn' and p_status = 'captured' end;
-end;
-comment on function pgmem.status_fits is 'Whether a memory of a label can have a status: cards are drafted, insights approved, turns captured.';
-
-
 -- A name that an earlier release took stays: only what none of them made is refused, and what exceeds a limit of this store,
 -- which whoever keeps it may raise. It reads the few fields of a kind by their index.
 create or replace function pgmem.require_form(p_record jsonb) returns void
@@ -306,14 +294,14 @@ begin
     elsif greatest(length(v_state ->> 'title'), length(v_state ->> 'key')) > 500 then
       raise exception using errcode = 'PM001', message = format('Its name has %s characters; a store keeps at most 500.',
         greatest(length(v_state ->> 'title'), length(v_state ->> 'key')));
-    elsif not pgmem.status_fits(v_label.name, v_state ->> 'status') then
+    elsif v_state ->> 'status' <> all (v_label.statuses) then
       raise exception using errcode = 'PM001', message = format('A %s is not %s: send it as its store has it.',
         v_label.name, left(v_state ->> 'status', 40));
     end if;
     perform pgmem.require_length(jsonb_build_array(v_state -> 'title', v_props)),
       pgmem.require_period((v_state ->> 'valid_from')::timestamptz, (v_state ->> 'valid_to')::timestamptz);
     -- Rows that programs keep have their own form.
-    continue when v_label.name in ('Item', 'File', 'Message', 'Turn');
+    continue when v_label.kept_as_sent;
     if jsonb_path_exists(v_props, 'lax $.**{21 to last}') then
       raise exception using errcode = 'PM001', message = 'properties are nested more than 20 deep; send flat ones.';
     elsif length(v_props::text) > pgmem.setting_int('max_text_chars') then
@@ -345,21 +333,11 @@ declare
   v_node   pgmem.node;
 begin
   case
-  when p_label.name = 'Card' then
-    v_status := 'draft';
-    v_node.props := pgmem.clean_properties(v_props - '{approved_by,approved_at}'::text[]);
-    perform pgmem.check_statement(v_props ->> 'statement');
-  when p_label.name = 'Insight' then
-    v_status := case when v_status in ('dismissed', 'archived') then v_status else 'pending' end;
-    v_node.key := pgmem.require_key(p_state ->> 'key', 'key');
-    v_node.props := pgmem.clean_properties(v_props);
-  when p_label.name in ('Item', 'File', 'Message', 'Turn') then
-    -- What programs keep is not cleaned.
-    if p_label.name = 'Turn' then
-      perform pgmem.one_of('role', coalesce(v_props ->> 'role', 'nothing'), '{user,assistant,system,tool}'),
-        pgmem.clean_text(v_props ->> 'content', 'content', true);
-    end if;
-    return p_state;
+  when p_label.arrives_by is not null then
+    execute format('select * from pgmem.%I($1)', p_label.arrives_by) into v_node using p_state;
+    v_status := v_node.status;
+  when p_label.kept_as_sent then
+    null;
   when v_status = 'stub' or pgmem.is_place(p_label.name) then
     v_node.key := pgmem.require_key(p_state ->> 'key', p_label.key_field);
     v_node.props := pgmem.clean_properties(v_props);
@@ -377,6 +355,9 @@ begin
     v_node.props := v_node.props || case when v_props ? 'status'
       then jsonb_build_object('status', pgmem.clean_properties(v_props -> 'status')) else '{}' end;
   end case;
+  if p_label.kept_as_sent then
+    return p_state;
+  end if;
   return p_state || jsonb_build_object('props', v_node.props, 'status', v_status,
       'title', case when pgmem.clean_title(p_state ->> 'title', 'title') = p_state ->> 'title' then p_state ->> 'title'
         else coalesce(v_node.key, v_node.title, pgmem.clean_title(p_state ->> 'title', 'title')) end)
@@ -500,7 +481,7 @@ begin
         select coalesce(jsonb_agg(pgmem.as_saved(v.value, v_label, p_caller) || v_given - 'agent_id' order by v.place), '[]')
         from jsonb_array_elements(p_record -> 'versions') with ordinality as v(value, place)));
     end if;
-    return p_record || case when v_label.name = 'Card' then '{"revisions": []}'::jsonb else '{}' end;
+    return p_record - v_label.vouched_parts;
   when 'purge' then
     return p_record || v_given || jsonb_build_object('purged_by', session_user, 'purged_at', pgmem.clock(),
       'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level));
@@ -539,7 +520,7 @@ begin
   elsif p_node.seq is null and p_caller.user_id <> '' and (pgmem.import_owner(p_record, p_caller, false)).user_id = '' then
     raise exception using errcode = 'PM004', message =
       'It is shared in the organisation: a person brings it, or each of its users saves it with share.';
-  elsif p_record ->> 'label' not in ('Turn', 'Message', 'Item', 'File') then
+  elsif not (pgmem.require_label(p_record ->> 'label')).kept_as_sent then
     perform pgmem.require_no_steering(jsonb_build_object('title', s.state -> 'title', 'key', s.state -> 'key', 'props', s.state -> 'props'), p_caller)
     from (select p_record as state union all select v.value from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v) s;
   end if;

@@ -74,9 +74,7 @@ begin
     insert into pgmem.imported (id, node_seq) values (v_id, p_node.seq);
   end if;
   perform pgmem.import_versions(p_node, p_record -> 'versions', p_owner);
-  if p_node.label = 'Card' then
-    perform pgmem.import_card(p_node, p_record);
-  end if;
+  perform pgmem.import_parts(p_node, p_record);
   perform pgmem.import_vectors(p_node, case when p_vectors then p_record -> 'vectors' end);
   -- Who may decide on a rule here is believed that one was decided on.
   if p_record ? 'declined' and pgmem.vouches(p_owner) then
@@ -88,7 +86,7 @@ begin
 end;
 $$;
 comment on function pgmem.import_node is
-  'Store a node with its versions, vectors and card, unless its id exists (present) or its name or content does (merged).';
+  'Store a node with its versions, vectors and parts, unless its id exists (present) or its name or content does (merged).';
 
 
 create or replace function pgmem.with_periods(p_node pgmem.node, p_record jsonb) returns jsonb
@@ -227,21 +225,17 @@ comment on function pgmem.import_vectors is
   'Store the vectors of a record whose models exist; queue the node where the active model has none of its text.';
 
 
-create or replace function pgmem.import_card(p_node pgmem.node, p_record jsonb) returns void
+create or replace function pgmem.import_parts(p_node pgmem.node, p_record jsonb) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_step name := (select l.imported_by from pgmem.label l where l.name = p_node.label);
 begin
-  perform pgmem.add_subjects(p_node, coalesce(p_record -> 'subjects', '[]'), 0);
-  insert into pgmem.card_evidence (node_seq, kind, ref, digest, seen_digest, added_by, created_at)
-  select p_node.seq, e.kind, e.ref, e.digest, e.seen_digest, e.added_by, e.created_at
-  from jsonb_populate_recordset(null::pgmem.card_evidence, coalesce(p_record -> 'evidence', '[]')) e;
-  insert into pgmem.card_revision (node_seq, version, action, from_status, to_status, by, reason, created_at)
-  select p_node.seq, r.version, r.action, r.from_status, r.to_status, r.by, r.reason, r.created_at
-  from jsonb_array_elements(coalesce(p_record -> 'revisions', '[]')) with ordinality as given(value, place)
-  cross join lateral jsonb_populate_record(null::pgmem.card_revision, given.value) r order by given.place;
-  perform pgmem.weigh_card(p_node.seq);
+  if v_step is not null then
+    execute format('select pgmem.%I($1, $2)', v_step) using p_node, p_record;
+  end if;
 end;
 $$;
-comment on function pgmem.import_card is 'Store the subjects, evidence and revisions of a card that was just imported.';
+comment on function pgmem.import_parts is 'Store the parts that a record of this label has beside its node.';
 
 
 create or replace function pgmem.import_save(p_record jsonb, p_owner pgmem.caller) returns text

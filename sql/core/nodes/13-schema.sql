@@ -23,6 +23,33 @@ end $sql$, array(select l.name from pgmem.label l where l.named_only order by 1)
 end $$;
 
 
+-- A label that a chapter declares behaves as it says there; every other one as a plain memory.
+update pgmem.label l
+set statuses = default, kept_as_sent = default, arrives_by = null, exported_by = null, imported_by = null,
+  vouched_parts = default, decided_by = null
+where l.vocabulary <> 'own';
+
+
+create or replace function pgmem.declare_label(
+  p_name text,
+  p_statuses text[] default '{active,superseded,archived,expired,merged,stub}',
+  p_kept_as_sent boolean default false,
+  p_arrives_by name default null,
+  p_exported_by name default null,
+  p_imported_by name default null,
+  p_vouched_parts text[] default '{}',
+  p_decided_by text default null
+) returns void
+language sql set search_path = pgmem, pg_temp as $$
+  update pgmem.label l
+  set statuses = p_statuses, kept_as_sent = p_kept_as_sent, arrives_by = p_arrives_by, exported_by = p_exported_by,
+    imported_by = p_imported_by, vouched_parts = p_vouched_parts, decided_by = p_decided_by
+  where l.name = p_name;
+$$;
+comment on function pgmem.declare_label is
+  'Declare how the memories of a label behave; the comments on the columns of pgmem.label say it.';
+
+
 select pgmem.declare_answer('described_label', $$
 A label: the property that names its nodes, the one that is their title, and those that are searched.
 
@@ -76,6 +103,7 @@ declare
   v_key    text;
   v_fields text[];
   v_label  pgmem.label;
+  v_step   name;
   v_given  pgmem.relation;
   v_known  pgmem.relation;
 begin
@@ -129,7 +157,9 @@ begin
     end if;
   end loop;
   if v_answer.labels_made <> '{}' or v_answer.relations_made <> '{}' then
-    perform pgmem.enable_graph();
+    for v_step in select * from pgmem.steps('vocabulary') loop
+      execute format('select pgmem.%I()', v_step);
+    end loop;
   end if;
   return v_answer;
 end;

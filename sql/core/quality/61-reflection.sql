@@ -255,3 +255,19 @@ InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
   p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');
+
+
+create or replace function pgmem.insight_arrives(p_state jsonb) returns pgmem.node
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node;
+begin
+  v_node.status := case when p_state ->> 'status' in ('dismissed', 'archived') then p_state ->> 'status' else 'pending' end;
+  v_node.key := pgmem.require_key(p_state ->> 'key', 'key');
+  v_node.props := pgmem.clean_properties(p_state -> 'props');
+  return v_node;
+end;
+$$;
+comment on function pgmem.insight_arrives is 'An insight that another store brings: checked, cleaned, and pending until a person of this one decides.';
+select pgmem.declare_label('Insight', p_arrives_by => 'insight_arrives',
+  p_statuses => '{active,superseded,archived,expired,merged,stub,pending,approved,dismissed}');

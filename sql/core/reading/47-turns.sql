@@ -253,3 +253,16 @@ client: The client of the session that begins.
 session_id: Its id there; its own turns are left out.
 $$;
 select pgmem.declare_verb('project_opening', p_rights => 'reader', p_effect => 'read', p_patience => 'answer');
+
+
+create or replace function pgmem.turn_arrives(p_state jsonb) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  perform pgmem.one_of('role', coalesce(p_state #>> '{props,role}', 'nothing'), '{user,assistant,system,tool}'),
+    pgmem.clean_text(p_state #>> '{props,content}', 'content', true);
+  return null;
+end;
+$$;
+comment on function pgmem.turn_arrives is 'An error where a turn that another store brings is none: a role and a text. The text stays as it was said.';
+select pgmem.declare_label('Turn', p_kept_as_sent => true, p_arrives_by => 'turn_arrives',
+  p_statuses => '{active,superseded,archived,expired,merged,stub,captured}');

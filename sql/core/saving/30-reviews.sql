@@ -66,22 +66,23 @@ comment on function pgmem.hold_contradiction is
 
 create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_decided text;
 begin
   if not pgmem.is_memory(p_node.label)
       and (p_node.label <> 'Project' or exists (select from pgmem.node n where n.project_seq = p_node.seq)) then
     raise exception using errcode = 'PM011', message = format(
       'A %s holds memories together; forget those instead. A person removes a whole tenant: pgmem erase-subject.', p_node.label);
   end if;
-  -- Agents draft cards and people decide them: forgetting or reverting one would be a decision.
-  if p_node.label = 'Card' then
-    raise exception using errcode = 'PM011',
-      message = 'A Card is decided by a person: pgmem cards approve, reject or archive.';
+  select l.decided_by into v_decided from pgmem.label l where l.name = p_node.label;
+  if v_decided is not null then
+    raise exception using errcode = 'PM011', message = v_decided;
   end if;
   perform pgmem.require_own(p_node, p_caller);
 end;
 $$;
 comment on function pgmem.require_forgettable is
-  'An error unless a node is a memory other than a card or an empty project, and the caller''s or its organisation''s.';
+  'An error unless a node is an empty project or a memory that no separate decision needs, and the caller''s or its organisation''s.';
 
 
 create or replace function pgmem.needs_review(p_node pgmem.node, p_caller pgmem.caller, p_purge boolean) returns boolean

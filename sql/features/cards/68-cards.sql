@@ -7,7 +7,7 @@
 --
 -- Invariants: a subject carries the status and the weight of its card, so that matching reads one index; the revision
 -- in card_state grows with every transaction that changes a card of a project, so that a continuation knows whether
--- its list still holds. Triggers keep both (95-triggers), because revert, merge and adopt change cards too.
+-- its list still holds. Triggers keep both (94-card-triggers), because revert, merge and adopt change cards too.
 --
 -- A card that was written on a branch names it (property branch) and its last commit there (branch_commit: ^ID is what
 -- comes after ID, as the branch has no commit yet). It is seen on that branch only, until the commit is in
@@ -415,3 +415,61 @@ end;
 $$;
 comment on function pgmem.card_link_changed is
   'Trigger on edges: a card that is contradicted or superseded, or no longer is, is weighed again.';
+
+
+create or replace function pgmem.card_record(p_seq bigint) returns jsonb
+language sql stable set search_path = pgmem, pg_temp set timezone = 'UTC' set extra_float_digits = 1 as $$
+  select jsonb_build_object(
+    'subjects', (
+      select coalesce(jsonb_agg(jsonb_build_object('kind', s.kind, 'key', s.key, 'relation', s.relation,
+                                                   'match', s.match) order by s.kind, s.key), '[]')
+      from pgmem.card_subject s where s.node_seq = p_seq),
+    'evidence', (
+      select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(e) - 'node_seq') order by e.kind, e.ref), '[]')
+      from pgmem.card_evidence e where e.node_seq = p_seq),
+    'revisions', (
+      select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(r) - '{seq,node_seq}'::text[]) order by r.seq), '[]')
+      from pgmem.card_revision r where r.node_seq = p_seq));
+$$;
+comment on function pgmem.card_record is
+  'The parts of a card that a line of an export holds beside its node: subjects, evidence and revisions.';
+
+
+create or replace function pgmem.import_card(p_node pgmem.node, p_record jsonb) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+begin
+  if not p_record ? 'subjects' then
+    return;
+  end if;
+  delete from pgmem.card_subject s where s.node_seq = p_node.seq;
+  delete from pgmem.card_evidence e where e.node_seq = p_node.seq;
+  delete from pgmem.card_revision r where r.node_seq = p_node.seq;
+  perform pgmem.add_subjects(p_node, coalesce(p_record -> 'subjects', '[]'), 0);
+  insert into pgmem.card_evidence (node_seq, kind, ref, digest, seen_digest, added_by, created_at)
+  select p_node.seq, e.kind, e.ref, e.digest, e.seen_digest, e.added_by, e.created_at
+  from jsonb_populate_recordset(null::pgmem.card_evidence, coalesce(p_record -> 'evidence', '[]')) e;
+  insert into pgmem.card_revision (node_seq, version, action, from_status, to_status, by, reason, created_at)
+  select p_node.seq, r.version, r.action, r.from_status, r.to_status, r.by, r.reason, r.created_at
+  from jsonb_array_elements(coalesce(p_record -> 'revisions', '[]')) with ordinality as given(value, place)
+  cross join lateral jsonb_populate_record(null::pgmem.card_revision, given.value) r order by given.place;
+  perform pgmem.weigh_card(p_node.seq);
+end;
+$$;
+comment on function pgmem.import_card is 'Store the subjects, evidence and revisions of a card that was imported, in place of those that it had.';
+
+
+create or replace function pgmem.card_arrives(p_state jsonb) returns pgmem.node
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_node pgmem.node;
+begin
+  v_node.status := 'draft';
+  v_node.props := pgmem.clean_properties((p_state -> 'props') - '{approved_by,approved_at}'::text[]);
+  perform pgmem.check_statement(p_state #>> '{props,statement}');
+  return v_node;
+end;
+$$;
+comment on function pgmem.card_arrives is 'A card that another store brings: checked, cleaned, and a draft until a person of this one decides.';
+select pgmem.declare_label('Card', p_statuses => '{draft,active,stale,historical,rejected,superseded,archived}',
+  p_arrives_by => 'card_arrives', p_exported_by => 'card_record', p_imported_by => 'import_card', p_vouched_parts => '{revisions}',
+  p_decided_by => 'A Card is decided by a person: pgmem cards approve, reject or archive.');

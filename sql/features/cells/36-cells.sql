@@ -407,3 +407,7 @@ Make the scope keys of this cell again, under the secret that all cells of a fro
 
 Writers wait until it is done: one pass over all nodes, once, when the store becomes a cell.
 $$;
+
+
+select pgmem.declare_step('trusted', 'act_as');
+select pgmem.declare_step('reviewer', 'forget_away');

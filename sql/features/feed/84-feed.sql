@@ -410,3 +410,12 @@ CursorLost: The cursor is of another store, of a past of it that is no more, or 
 NotPermitted: The login is neither the owner nor a member of pgmem_trusted.
 $$;
 select pgmem.declare_verb('changed_tenants', p_rights => 'worker', p_effect => 'look', p_reach => 'sum');
+
+
+create or replace function pgmem.feed_position() returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select jsonb_build_object('cursor', (pgmem.changes('now')).cursor);
+$$;
+comment on function pgmem.feed_position is 'The cursor of this moment in the feed, for the first line of an export.';
+select pgmem.declare_step('export header', 'feed_position');
+select pgmem.declare_step('sweep', 'prune_feed');

@@ -294,12 +294,7 @@ begin
     if not pgmem.is_hidden_status(v_node.status) then
       perform pgmem.import_vectors(v_node, p_record -> 'vectors');
     end if;
-    if v_node.label = 'Card' and p_record ? 'subjects' then
-      delete from pgmem.card_subject s where s.node_seq = v_node.seq;
-      delete from pgmem.card_evidence e where e.node_seq = v_node.seq;
-      delete from pgmem.card_revision r where r.node_seq = v_node.seq;
-      perform pgmem.import_card(v_node, p_record);
-    end if;
+    perform pgmem.import_parts(v_node, p_record);
   end if;
   update pgmem.node n
   set version = case when v_whole then v_given.version else v_present end,

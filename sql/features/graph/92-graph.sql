@@ -321,3 +321,13 @@ $$;
 select pgmem.declare_verb('check_graph', p_rights => 'owner', p_effect => 'look', p_answer => 'list[CheckedLabel]',
   p_reach => 'union',
   p_reads_all => 'It compares the graph with all tables.');
+
+
+create or replace function pgmem.renew_graph() returns bigint
+language sql set search_path = pgmem, pg_temp as $$
+  select case when exists (select from pg_extension e where e.extname = 'age')
+    then (select g.vertices + g.edges from pgmem.rebuild_graph() g) else 0 end;
+$$;
+comment on function pgmem.renew_graph is 'Make the graph again where the server has Apache AGE; the vertices and edges written.';
+select pgmem.declare_step('renew graph', 'renew_graph');
+select pgmem.declare_step('vocabulary', 'enable_graph');

@@ -598,3 +598,6 @@ Delete for good the items of the caller whose time to live has passed, with thei
 
 $$;
 select pgmem.declare_verb('sweep_items', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
+
+
+select pgmem.declare_label('Item', p_kept_as_sent => true);

@@ -438,3 +438,6 @@ project_id: The project that the files belong to; unset: none.
 NotPermitted: a file was written by a more trusted source.
 $$;
 select pgmem.declare_verb('clear_files', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
+
+
+select pgmem.declare_label('File', p_kept_as_sent => true);

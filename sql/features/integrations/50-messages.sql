@@ -174,3 +174,6 @@ project_id: The project that they belong to; unset: none.
 NotPermitted: a message was written by a more trusted source.
 $$;
 select pgmem.declare_verb('clear_messages', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
+
+
+select pgmem.declare_label('Message', p_kept_as_sent => true);

@@ -100,24 +100,6 @@ by person|agent?: Who said it; agent: also a program or a file.
 author text?: The agent that saved it first; agent_id is the last writer.
 $$);
 
-create or replace function pgmem.text_under(p_label text, p_title text, p_props jsonb) returns text
-language sql stable parallel safe
-begin atomic
-  select coalesce(
-    (select string_agg(t.text, ' · ' order by f.place)
-     from unnest(l.text_fields) with ordinality as f(name, place)
-     cross join lateral (
-       select nullif(case jsonb_typeof(p_props -> f.name)
-         when 'array' then (select string_agg(item, '; ') from jsonb_array_elements_text(p_props -> f.name) as item)
-         else p_props ->> f.name end, '') as text) t
-     where f.name <> 'owner' and t.text is not null and t.text is distinct from p_title),
-    pgmem.other_texts(p_label, p_props, array[l.key_field, l.title_field]))
-  from pgmem.label l where l.name = p_label;
-end;
-comment on function pgmem.text_under is
-  'What a list shows below a title: the text fields of a memory but its title, or its other texts; null: none.';
-
-
 create or replace function pgmem.list_memories(
   p_project_id text default null,
   p_labels text[] default null,

@@ -15,13 +15,13 @@ from tests.fixtures.verbs import Rows
 
 WRITERS = {
     "card_commit": "remember_commits",
-    "card_evidence": "add_evidence approve_card carry_card import_card join_states refresh_evidence",
+    "card_evidence": "add_evidence approve_card carry_card import_card refresh_evidence",
     "card_file": "import_files remember_files",
     "card_intent": "declare_intent finish_intent vacuum_cards",
-    "card_revision": "import_card join_states revise_card",
+    "card_revision": "import_card revise_card",
     "card_run": "refresh_report vacuum_cards",
     "card_state": "touch_cards",
-    "card_subject": "add_subjects card_changed carry_card join_states refresh_card store_trajectory take_secret weigh_card",
+    "card_subject": "add_subjects card_changed carry_card import_card refresh_card store_trajectory take_secret weigh_card",
     "edge": "create_relations delete_entities delete_relations insert_edge outdate_fact refresh_links remove_edge settle_conflict",
     "node": "adopt confirm_node decay_scores delete_node ensure_project expire_turns forget_by_ttl hide_items insert_node join_states make_present mark_hygiene put_back record_version refresh_states rename_files renew_items renew_memories renew_names set_status spend_token take_secret update_node",
     "node_version": "add_state adopt import_versions join_states keep_state record_version settled",

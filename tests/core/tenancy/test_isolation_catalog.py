@@ -204,6 +204,7 @@ OF_THE_STORE = {
     "setting",
     "store_secret",
     "table_rule",
+    "step",
     "upkeep",
     "verb",
 }
