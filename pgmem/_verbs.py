@@ -790,7 +790,6 @@ VERBS = {
                 "project_id": Argument("The project it belongs to; unset: none."),
             },
         ),
-        Verb("project_opening", "read", "reader", patience="answer"),
         Verb(
             "put_items",
             "repeat",
@@ -2180,6 +2179,7 @@ VERBS = {
                 "batch": Argument("How many memories at most. Default 1000.", type="integer", default="1000")
             },
         ),
+        Verb("project_opening", "read", "reader", patience="answer"),
         Verb("enable_graph", "repeat", "owner"),
         Verb("rebuild_graph", "repeat", "owner", patience="rebuild"),
         Verb("check_graph", "look", "owner"),

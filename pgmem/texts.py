@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from pgmem.escaping import as_data, quoted
 from pgmem.transcripts import INJECTED
 
 __all__ = [
     "SOURCES",
+    "Opening",
     "as_data",
     "block",
     "by",
@@ -20,9 +21,15 @@ __all__ = [
     "fitting",
     "item_line",
     "near_lines",
+    "open_line",
+    "opening",
     "quoted",
+    "replaced_line",
     "result_line",
+    "session_line",
+    "short_id",
     "standing_line",
+    "title_line",
     "whole",
 ]
 
@@ -30,6 +37,7 @@ _CHARACTERS_A_TOKEN = 4
 SOURCES = {"FRESH": "s+", "STALE": "s~", "GONE": "s-", "UNCHECKABLE": "s?"}
 """The marks of a memory that names its sources: they say the same, have changed, are no more, were not checked."""
 _TEXTS = ("content", "rationale", "fact", "description", "body", "summary", "notes")
+_COUNTED = 200  # characters of the line that counts what an opening leaves out
 _NEAR_TOKENS = 60  # of all lines near a task together
 
 
@@ -58,6 +66,127 @@ def fitting(lines: Iterable[str], left: int, least: int) -> list[str]:
     return kept
 
 
+class Opening(NamedTuple):
+    """The parts of what a session begins with, in their order.
+
+    Attributes:
+        open_items: lines of what sessions left open.
+        standing: ids and lines of instructions.
+        changes: lines of conflicts and replacements.
+        done: lines of what was said and done last.
+        focused: ids and lines of memories that hold on this branch alone.
+        decisions: ids of decisions, each as one line, and with its reason.
+        more_decisions: how many decisions there are besides.
+        others: ids and lines of other memories.
+    """
+
+    open_items: Sequence[str] = ()
+    standing: Sequence[tuple[str, str]] = ()
+    changes: Sequence[str] = ()
+    done: Sequence[str] = ()
+    focused: Sequence[tuple[str, str]] = ()
+    decisions: Sequence[tuple[str, str, str]] = ()
+    more_decisions: int = 0
+    others: Sequence[tuple[str, str]] = ()
+
+
+def opening(project: str | None, heading: str, parts: Opening, max_tokens: int) -> tuple[str, list[str]]:
+    """Return what a session begins with, within some tokens, and the ids of the memories that it holds whole.
+
+    Every part takes lines in its order; open items take half of the room at most. Decisions are one line each;
+    the room that is left holds reasons, of the newest first. The last line counts what was left out.
+    """
+    before = f"<{INJECTED} project={quoted(project or '')}>\n{heading}"
+    room = max_tokens * _CHARACTERS_A_TOKEN - len(before) - len(INJECTED) - 5
+    left = room - _COUNTED
+    kept: list[str] = []
+    whole: list[str] = []
+    out: dict[str, int] = {}
+
+    def take(name: str, lines: Iterable[str], ids: Sequence[str] = (), most: int | None = None) -> list[int]:
+        """Keep the lines up to the first that does not fit, and count the rest."""
+        nonlocal left
+        lines, end = list(lines), left - most if most is not None else 0
+        taken = []
+        for place, line in enumerate(lines):
+            if len(line) + 1 > left - end:
+                break
+            kept.append(line)
+            taken.append(len(kept) - 1)
+            left -= len(line) + 1
+            if ids:
+                whole.append(ids[place])
+        if len(taken) < len(lines):
+            out[name] = out.get(name, 0) + len(lines) - len(taken)
+        return taken
+
+    def pairs(name: str, found: Sequence[tuple[str, str]]) -> None:
+        take(name, [line for _, line in found], [one for one, _ in found])
+
+    take("open item", parts.open_items, most=left // 2)
+    pairs("instruction", parts.standing)
+    take("conflict or replacement", parts.changes)
+    take("line on the last work", parts.done)
+    pairs("memory of this branch", parts.focused)
+    short = [line for _, line, _ in parts.decisions]
+    at = take("decision", short, [one for one, *_ in parts.decisions])
+    if parts.more_decisions:
+        out["decision"] = out.get("decision", 0) + parts.more_decisions
+    pairs("other memory", parts.others)
+    for place, (_, line, long) in zip(at, parts.decisions, strict=False):
+        if len(long) - len(line) > left:
+            break
+        kept[place], left = long, left - (len(long) - len(line))
+    if not kept and not out:
+        kept.append("- Save what the next session must know: save_decision, save_session.")
+    if out:
+        counts = ", ".join(f"{number} {_plural(name, number)}" for name, number in out.items())
+        kept.append(f"- [Left out] {counts}: search_memory finds them."[:_COUNTED])
+    return "\n".join([before, *kept, f"</{INJECTED}>"]), whole
+
+
+def _plural(name: str, number: int) -> str:
+    first, space, rest = name.partition(" of ") if " of " in name else name.partition(" on ")
+    if number == 1:
+        return name
+    return f"{first[:-1]}ies{space}{rest}" if first.endswith("y") else f"{first}s{space}{rest}"
+
+
+def short_id(memory: Mapping[str, Any]) -> str:
+    """Return the first 8 digits of an id, by which verbs take a memory."""
+    return str(memory["id"])[:8]
+
+
+def title_line(item: Mapping[str, Any]) -> str:
+    """Return a decision as one line, its title whole."""
+    wrong = ", named wrong" if item.get("wrong") else ""
+    about = f"{item['label']}{by(item)}{wrong}, {str(item['created_at'])[:10]}, {short_id(item)}"
+    return f"- [{about}] {_line(str(item['title']), 300)}"
+
+
+def open_line(item: Mapping[str, Any]) -> str:
+    """Return what a session left open as a line."""
+    return f"- [Open since {str(item['at'])[:10]}] {_line(str(item['item']), 300)}"
+
+
+def replaced_line(one: Mapping[str, Any]) -> str:
+    """Return a replacement as a line."""
+    return (
+        f"- [Replaced on {str(one['at'])[:10]}] {_line(str(one['title']), 150)} | now: "
+        f"{_line(str(one['with']), 150)}"
+    )
+
+
+def session_line(session: Mapping[str, Any]) -> str:
+    """Return the last session that an agent saved as a line: what it was for, what was done, and what comes next."""
+    parts = [str(session.get("objective") or session["title"])]
+    for name, heading in (("actions_taken", "done"), ("next_actions", "next")):
+        if session.get(name):
+            parts.append(f"{heading}: {'; '.join(map(str, session[name]))}")
+    about = f"Session{by(session)}, {str(session['created_at'])[:10]}"
+    return f"- [{about}] {_line('. '.join(parts), 600)}"
+
+
 def item_line(item: Mapping[str, Any]) -> str:
     """Return an item of a context as a line."""
     label = item["label"]
@@ -75,7 +204,9 @@ def item_line(item: Mapping[str, Any]) -> str:
         content = next(filter(None, map(item.get, _TEXTS)), "")
         text = f"{item['title']}: {content}" if content and content != item["title"] else str(item["title"])
     old = ", outdated" if item.get("outdated_by") else ", stale" if item.get("freshness") == "stale" else ""
-    return f"- [{label}{by(item)}{old}, {str(item['created_at'])[:10]}] {_line(text, 600)}"
+    wrong = ", named wrong" if item.get("wrong") else ""
+    about = f"{label}{by(item)}{old}{wrong}, {str(item['created_at'])[:10]}, {short_id(item)}"
+    return f"- [{about}] {_line(text, 600)}"
 
 
 def by(item: Mapping[str, Any]) -> str:
@@ -115,7 +246,12 @@ def conversation_lines(conversation: Mapping[str, Any] | None) -> list[str]:
         ("answered", [conversation["answered"]] if conversation["answered"] else []),
         ("left open", conversation["open_items"]),
     )
-    return [f"- [Said on {day}, {name}] {_line(' … '.join(said), 500)}" for name, said in parts if said]
+    lines = [f"- [Said on {day}, {name}] {_line(' … '.join(said), 500)}" for name, said in parts if said]
+    for name in ("edited", "failed", "committed"):
+        if did := (conversation.get("done") or {}).get(name):
+            more = f" and {did['all'] - len(did['those'])} more" if did["all"] > len(did["those"]) else ""
+            lines.append(f"- [Done on {day}, {name}] {_line('; '.join(map(str, did['those'])), 400)}{more}")
+    return lines
 
 
 def near_lines(matches: Iterable[Mapping[str, Any]]) -> list[str]:
