@@ -548,6 +548,56 @@ def hooks(
 
 
 @app.command()
+def acts(
+    json_file: JsonFile = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=2, help="Events to time, of each kind.")] = 40,
+) -> None:
+    """Measure which rules come before a command and which repair after an error, and how long a session waits."""
+    from benchmarks import acts as bench
+
+    async def run(progress: Progress) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o711)  # if root runs this, the server has another user
+            settings = load(data_dir=Path(folder) / "data").model_copy(update={"dsn": None})
+            async with (
+                Memory.connect(settings, source="sdk") as agents,
+                Memory.connect(settings, source="cli") as persons,
+            ):
+                environment = {"PGMEM_DATA_DIR": str(settings.data_dir)}
+                return await bench.run(
+                    persons, agents, Path(folder), environment, rounds=rounds, progress=progress
+                )
+
+    report = _reported(json_file, lambda bars: anyio.run(run, bars))
+    rows = []
+    for name in ("acts", "errors"):
+        least, _, most, _ = bench.BARS[name]
+        for part in ("all", "odd"):
+            found = report[name][part]
+            met = found["met"] >= least and found["alarms"] <= most if part == "all" else None
+            said = (
+                f"{found['met']} of {found['of']}",
+                f"{found['alarms']} of {found['foreign']}",
+                found["beside"],
+            )
+            rows.append((f"{name}, {part}", *said, _met(met)))
+        for missed in report[name]["missed"]:
+            typer.echo(f"{name}: {missed['case']}: wanted {missed['wanted']!r}, brought {missed['brought']}")
+    _print("Brought at the act", ("cases", "met", "alarms", "others beside", "met"), rows)
+    times = [
+        (
+            row["event"],
+            row["n"],
+            f"{row['p50_ms']:.0f}",
+            f"{row['p95_ms']:.0f}",
+            _met(row["p95_ms"] <= row["bar_ms"]),
+        )
+        for row in report["times"]
+    ]
+    _print("pgmem hook as a process, ms", ("event", "n", "p50", "p95", "met"), times)
+
+
+@app.command()
 def ui(
     data: Annotated[
         list[Path] | None,

@@ -2180,6 +2180,8 @@ VERBS = {
             },
         ),
         Verb("project_opening", "read", "reader", patience="answer"),
+        Verb("memory_for_act", "read", "reader", patience="answer"),
+        Verb("memory_for_error", "read", "reader", patience="answer"),
         Verb("enable_graph", "repeat", "owner"),
         Verb("rebuild_graph", "repeat", "owner", patience="rebuild"),
         Verb("check_graph", "look", "owner"),

@@ -25,9 +25,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__all__ = ["AT_ONCE", "FEATURES", "by_feature", "found", "imported", "merged", "one"]
+__all__ = ["AT_ONCE", "EVENTS", "FEATURES", "by_feature", "found", "imported", "merged", "one"]
 
 FEATURES = (
+    "pgmem.features.acts",
     "pgmem.features.cards",
     "pgmem.features.cells",
     "pgmem.features.editor",
@@ -47,6 +48,18 @@ AT_ONCE: dict[str, str] = {
     "surface": "pgmem.features.editor.surface",
 }
 """Commands that a client waits for: they begin before any feature is asked, and import nothing that is slow."""
+
+EVENTS: dict[str, tuple[str, ...]] = {
+    "file": ("pgmem.features.acts.hook:before",),
+    "result": ("pgmem.features.acts.hook:after",),
+    "child": ("pgmem.features.acts.hook:child",),
+    "start": ("pgmem.features.acts.hook:again",),
+    "prompt": ("pgmem.features.acts.hook:again",),
+    "keep": ("pgmem.features.acts.hook:compacting",),
+    "brought": ("pgmem.features.acts.hook:keep_lines",),
+}
+"""Functions that add to what an event of a session brings, by the kind of the event, and those that keep what was
+brought; they import nothing slow."""
 
 
 def by_feature(name: str) -> list[tuple[str, Any]]:

@@ -30,15 +30,29 @@ class Change(NamedTuple):
     is_item: bool = False
 
 
-_MATCHERS = {
-    "PreToolUse": "Edit|MultiEdit|Write|NotebookEdit",
-    "AfterTool": "write_file|replace",
+_COMMANDS = "Bash|mcp__(?!.*pgmem).*"
+_MATCHERS: dict[str, dict[str, str]] = {
+    "claude-code": {
+        "PreToolUse": f"Edit|MultiEdit|Write|NotebookEdit|{_COMMANDS}",
+        "PostToolUse": "Bash",
+        "PostToolUseFailure": _COMMANDS,
+    },
+    "codex": {"PreToolUse": "Bash|apply_patch|Edit|Write", "PostToolUse": "Bash"},
+    "gemini-cli": {"AfterTool": "run_shell_command|write_file|replace"},
 }
-"""The tools of an event that is of tools: those that change a file."""
-_CLAUDE_EVENTS = "SessionStart UserPromptSubmit PreToolUse PreCompact Stop SubagentStop SessionEnd".split()
-_CODEX_EVENTS = "SessionStart UserPromptSubmit PreCompact SubagentStop Stop".split()
+"""The tools of an event that is of tools: those that run a command, change a file, or call another server."""
+_CLAUDE_EVENTS = (
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure SubagentStart PreCompact Stop SubagentStop"
+    " SessionEnd"
+).split()
+_CODEX_EVENTS = (
+    "SessionStart UserPromptSubmit PreToolUse PostToolUse SubagentStart PreCompact SubagentStop Stop".split()
+)
 _GEMINI_EVENTS = "SessionStart BeforeAgent AfterTool PreCompress AfterAgent SessionEnd".split()
-_CURSOR_EVENTS = ("sessionStart", "beforeSubmitPrompt", "postToolUse", "afterAgentResponse", "sessionEnd")
+_CURSOR_EVENTS = (
+    *("sessionStart", "beforeSubmitPrompt", "beforeShellExecution", "postToolUse", "afterAgentResponse"),
+    "sessionEnd",
+)
 
 
 def command(*, shared: bool = False) -> list[str]:
@@ -104,7 +118,8 @@ class _Place(NamedTuple):
         found = []
         for event in events:
             hook = {**more, "type": "command", "command": self.hook(event, client), "timeout": timeout}
-            matcher = {"matcher": _MATCHERS[event]} if event in _MATCHERS else {}
+            tools = _MATCHERS.get(client, {}).get(event)
+            matcher = {"matcher": tools} if tools else {}
             found.append(Change(file, ("hooks", event), {**matcher, "hooks": [hook]}, True))
         return found
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pgmem import conversations, texts
+from pgmem import conversations, registry, texts
 from pgmem.data_folder import data_dir, running_dsn
 from pgmem.features.editor import payloads
 from pgmem.features.editor.libpq import Connection, QueryFailed
@@ -24,8 +24,15 @@ from pgmem.features.editor.state import Session, log
 from pgmem.features.editor.words import parsed
 from pgmem.programs import AGAIN
 
-_LIMIT_S = {"start": 20.0, "prompt": 3.0, "file": 3.0, "keep": 20.0}  # then the hook gives up
-_QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "keep": 10.0}
+_LIMIT_S = {
+    "start": 20.0,
+    "prompt": 3.0,
+    "file": 3.0,
+    "result": 3.0,
+    "child": 3.0,
+    "keep": 20.0,
+}  # then the hook gives up
+_QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "result": 0.4, "child": 2.0, "keep": 10.0}
 _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
 _CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words of their titles, and brought
@@ -75,11 +82,12 @@ class Event(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """The text of an answer, the project that it is of, and the ids of its memories."""
+    """The text of an answer, the project that it is of, the ids of its memories, and why a person is asked first."""
 
     text: str = ""
     project: str | None = None
     ids: Sequence[object] = ()
+    reason: str = ""
 
 
 def read(arguments: Sequence[str]) -> Call | None:
@@ -102,7 +110,7 @@ def main(call: Call) -> None:
             raise ValueError("stdin holds no JSON object")
         name = str(given.get("hook_event_name") or call.event or "?")
         kind = payloads.kind_of(name)
-        if kind is not None and _is_on("PGMEM_HOOKS"):
+        if kind is not None and is_on("PGMEM_HOOKS"):
             client = call.client or payloads.client_of(name, given)
             session = Session(folder, client, payloads.session_of(given))
             event = Event(name, kind, client, given, session, folder)
@@ -116,11 +124,13 @@ def main(call: Call) -> None:
 
 
 def _answer(event: Event, call: Call) -> None:
+    if event.kind == "result" and not _may_matter(event):
+        return
     dsn = running_dsn(call.dsn, event.data_dir)
     if dsn is None:
         if event.kind == "start" or call.start:
             _with_server(event)
-        elif event.kind == "keep" and _is_on("PGMEM_CAPTURE"):
+        elif event.kind == "keep" and is_on("PGMEM_CAPTURE"):
             _keep_later(event)
         else:
             _print(event, "")
@@ -132,8 +142,12 @@ def _answer(event: Event, call: Call) -> None:
 def _bring(event: Event, connection: Connection) -> None:
     """Print the answer to an event, and then record which memories it brought; for a prompt, also none."""
     found = _ANSWERS_TO[event.kind](event, connection)
-    _print(event, found.text)
-    if (found.text and found.ids) or (event.kind == "prompt" and found.project):
+    for place in registry.EVENTS.get(event.kind, ()):
+        found = registry.imported(place)(event, connection, found)
+    for place in registry.EVENTS.get("brought", ()):
+        registry.imported(place)(event, found)
+    _print(event, found.text, found.reason)
+    if ((found.text or found.reason) and found.ids) or (event.kind == "prompt" and found.project):
         try:
             connection.begin(_QUERY_S[event.kind], event.client)
             # What a crash loses of it is not worth the wait.
@@ -154,8 +168,8 @@ def _bring(event: Event, connection: Connection) -> None:
                 log(event.data_dir, event.name, f"what it brought was not recorded: {error}")
 
 
-def _print(event: Event, text: str) -> None:
-    if printed := payloads.output(event.client, event.name, text):
+def _print(event: Event, text: str, reason: str = "") -> None:
+    if printed := payloads.output(event.client, event.name, text, reason):
         sys.stdout.write(printed + "\n")
         sys.stdout.flush()
 
@@ -219,6 +233,12 @@ def _begin(event: Event, connection: Connection) -> tuple[str, Path | None, bool
     return project, root, asks
 
 
+def opened(event: Event, connection: Connection) -> tuple[str, Path | None]:
+    """Begin a transaction; return the project of the folder and the root of its work tree."""
+    project, root, _ = _begin(event, connection)
+    return project, root
+
+
 def _branch(root: Path | None) -> str | None:
     """Return the branch whose memories are seen: that of the work tree, unless it is the default one."""
     from pgmem.workspace.git import Git, GitUnavailable
@@ -229,7 +249,7 @@ def _branch(root: Path | None) -> str | None:
         return None
 
 
-def _start(event: Event, connection: Connection) -> Brought:
+def start(event: Event, connection: Connection) -> Brought:
     """Bring what is to be done always, what conflicts, what was said last, and the newest memories of the branch."""
     event.session.forget("shown")
     event.session.forget("file")
@@ -444,17 +464,24 @@ def _cards(
 
 def _keep(event: Event, connection: Connection) -> Brought:
     """Keep the turns of the session that are not kept yet."""
-    if not _is_on("PGMEM_CAPTURE"):
+    if not is_on("PGMEM_CAPTURE"):
         return Brought()
-    for name in ("transcript_path", "agent_transcript_path"):
+    child = str(event.given.get("agent_id") or "subagent")
+    for name, agent in (("transcript_path", None), ("agent_transcript_path", child)):
         if path := event.given.get(name):
-            _keep_transcript(event, connection, Path(str(path)).expanduser())
+            _keep_transcript(event, connection, Path(str(path)).expanduser(), agent)
     if not event.given.get("transcript_path"):
-        _keep_turns(event, connection, _turns_of_event(event))
+        found = _turns_of_event(event)
+        _keep_turns(event, connection, _of(found, child if payloads.is_of_child(event.name) else None))
     return Brought()
 
 
-def _keep_transcript(event: Event, connection: Connection, path: Path) -> None:
+def _of(found: list[dict[str, str]], agent: str | None) -> list[dict[str, str]]:
+    """Return turns as those of a sub-agent: what it said belongs to no conversation with the person."""
+    return [{"agent": agent, **turn} for turn in found] if agent else found
+
+
+def _keep_transcript(event: Event, connection: Connection, path: Path, agent: str | None = None) -> None:
     """Keep what came to a transcript since the last event; a line that is being written waits for the next one.
 
     An event that gives up while it reads leaves behind that the next one is to read fewer lines at once. A single line
@@ -477,11 +504,8 @@ def _keep_transcript(event: Event, connection: Connection, path: Path) -> None:
         return
     if path.suffix == ".json":  # one object with all messages, which is written anew
         messages = json.loads(text).get("messages") or []
-        _keep_turns(
-            event,
-            connection,
-            _redacted([*turns(json.dumps(m) for m in messages), *done(json.dumps(m) for m in messages)]),
-        )
+        found = _redacted([*turns(json.dumps(m) for m in messages), *done(json.dumps(m) for m in messages)])
+        _keep_turns(event, connection, _of(found, agent))
         return
     whole = text.rfind(b"\n") + 1
     if not whole and len(text) == _MOST_READ:  # a line that is longer than all that is read is passed over
@@ -497,7 +521,7 @@ def _keep_transcript(event: Event, connection: Connection, path: Path) -> None:
         else:
             log(event.data_dir, event.name, f"passed over a line of {path} that takes too long to read")
             most = _MOST_LINES
-        _keep_turns(event, connection, found)
+        _keep_turns(event, connection, _of(found, agent))
         begin += sum(map(len, batch))
         event.session.write(name, [begin, most] if lines else begin)
 
@@ -544,7 +568,30 @@ def _keep_turns(event: Event, connection: Connection, found: list[dict[str, str]
     connection.rows("commit")
 
 
-_ANSWERS_TO = {"start": _start, "prompt": _prompt, "file": _file, "keep": _keep}
+def _may_matter(event: Event) -> bool:
+    """Whether the result of a tool may be answered: it failed, one waits for its repair, or no text came before it."""
+    failed = payloads.failure_of(event.name, event.given) is not None
+    return failed or bool(event.session.read("failures")) or event.client != "claude-code"
+
+
+def _result(event: Event, connection: Connection) -> Brought:
+    """Bring what is known of the file of a tool that has run, for clients that take no text before."""
+    return Brought() if payloads.is_failure(event.name) else _file(event, connection)
+
+
+def _child(_event: Event, _connection: Connection) -> Brought:
+    """Bring nothing: a feature does."""
+    return Brought()
+
+
+_ANSWERS_TO = {
+    "start": start,
+    "prompt": _prompt,
+    "file": _file,
+    "result": _result,
+    "child": _child,
+    "keep": _keep,
+}
 
 
 def _inside(path: Path, root: Path | None) -> str | None:
@@ -557,7 +604,8 @@ def _inside(path: Path, root: Path | None) -> str | None:
         return None
 
 
-def _is_on(name: str) -> bool:
+def is_on(name: str) -> bool:
+    """Whether a setting of the environment is not off."""
     return os.environ.get(name, "").lower() not in ("off", "false", "0", "no")
 
 

@@ -77,7 +77,7 @@ class Connection:
             statement = statement.replace("%s", f"${place + 1}", 1)
         self.rows(statement, *values)
 
-    def call(self, verb: str, **arguments: object) -> dict[str, Any]:
+    def call(self, verb: str, /, **arguments: object) -> dict[str, Any]:
         """Call a verb and return its row; its arguments are named without `p_`, and None is left to its default.
 
         Raises:

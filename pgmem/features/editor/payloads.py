@@ -3,26 +3,71 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-Kind = Literal["start", "prompt", "file", "keep"]
+Kind = Literal["start", "prompt", "file", "result", "child", "keep"]
 
 _EVENTS: dict[Kind, str] = {
     "start": "sessionstart",
     "prompt": "userpromptsubmit beforeagent beforesubmitprompt",
-    "file": "pretooluse posttooluse beforetool aftertool beforereadfile",
+    "file": "pretooluse beforetool beforereadfile beforeshellexecution",
+    "result": "posttooluse aftertool posttoolusefailure",
+    "child": "subagentstart",
     "keep": "precompact precompress stop subagentstop afteragent afteragentresponse sessionend",
 }
 _KINDS = {event: kind for kind, events in _EVENTS.items() for event in events.split()}
 """What each event is for, by its name in small letters without hyphens: all clients spell the same few."""
+_CODES = ("exit_code", "exitCode", "returncode", "return_code", "code")
+_PRINTED = ("llmContent", "output", "aggregated_output", "stdout", "stderr")
+_EXIT = re.compile(r"\s*(?:(?:process )?exit(?:ed with)? (?:exit )?code|exit status):? (\d+)", re.IGNORECASE)
 _GEMINI = ("beforeagent", "afteragent", "beforetool", "aftertool", "precompress")
 
 
 def kind_of(event: str) -> Kind | None:
     """Return what an event is for; None for one that pgmem has nothing to do at."""
     return _KINDS.get(_folded(event))
+
+
+def is_of_child(event: str) -> bool:
+    """Whether an event is of a sub-agent."""
+    return _folded(event) in ("subagentstart", "subagentstop")
+
+
+def failure_of(event: str, given: Mapping[str, Any]) -> str | None:
+    """Return what a tool printed that has failed; None where it has not, or where a person stopped it."""
+    if given.get("is_interrupt"):
+        return None
+    if is_failure(event):
+        return str(given.get("error") or given.get("error_message") or "") or None
+    answer = given.get("tool_response", given.get("tool_output"))
+    if isinstance(answer, str):
+        try:
+            answer = json.loads(answer)
+        except ValueError:
+            found = _EXIT.match(answer)
+            return answer if found and int(found[1]) else None
+    if not isinstance(answer, dict) or answer.get("interrupted"):
+        return None
+    inner = answer.get("metadata")
+    codes = (place.get(name) for place in (answer, inner) if isinstance(place, dict) for name in _CODES)
+    code = next((code for code in codes if code is not None), None)
+    printed = [str(answer[name]) for name in _PRINTED if isinstance(answer.get(name), str) and answer[name]]
+    if code is None and (
+        found := re.search(r"^Exit Code: (\d+)", str(answer.get("llmContent")), re.MULTILINE)
+    ):
+        code = found[1]
+    error = answer.get("error")
+    if str(code or 0) == "0" and not error:
+        return None
+    return "\n".join([*printed, *([str(error)] if error else [])]) or None
+
+
+def is_failure(event: str) -> bool:
+    """Whether an event says that a tool has failed."""
+    return _folded(event) == "posttoolusefailure"
 
 
 def client_of(event: str, given: Mapping[str, Any]) -> str:
@@ -58,19 +103,43 @@ def file_of(given: Mapping[str, Any]) -> str | None:
     return None
 
 
-def output(client: str, event: str, text: str) -> str:
+_ASKS = {"claude-code": "PreToolUse", "cursor": "beforeShellExecution"}
+"""The event at which a client asks its person before a tool runs if an answer wants it."""
+_SILENT = {
+    "cursor": ("pretooluse", "beforeshellexecution", "posttoolusefailure", "subagentstart"),
+    "gemini-cli": ("beforetool",),
+}
+"""Events that take no text for the model."""
+
+
+def asks(client: str, event: str) -> bool:
+    """Whether a client asks its person at an event if an answer wants it."""
+    return _folded(_ASKS.get(client, "")) == _folded(event)
+
+
+def reads(client: str, event: str) -> bool:
+    """Whether the model of a client reads a text that comes with an event."""
+    return _folded(event) not in _SILENT.get(client, ())
+
+
+def output(client: str, event: str, text: str, reason: str = "") -> str:
     """Return what brings a text to the model of a client; empty where the event takes none.
 
     `systemMessage` and plain text of tool events are shown to the person or to nobody; `additionalContext` is what the
-    model reads.
+    model reads. With a reason the person is asked, where the client can.
     """
+    reason = reason if asks(client, event) else ""
+    text = text if reads(client, event) else ""
     if client == "cursor":
         if kind_of(event) == "prompt":
             return json.dumps({"continue": True})
+        if reason:
+            return json.dumps({"permission": "ask", "user_message": reason, "agent_message": reason})
         return json.dumps({"additional_context": text}) if text else ""
-    if not text:
-        return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
+    said = {"additionalContext": text} if text else {}
+    if reason:
+        said |= {"permissionDecision": "ask", "permissionDecisionReason": reason}
+    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **said}}) if said else ""
 
 
 def _folded(event: str) -> str:

@@ -84,7 +84,7 @@ declare
 begin
   select n.session_id into v_last from pgmem.node n
   where n.project_seq = p_project_seq and n.status = 'captured' and n.tenant = any (p_tenants)
-    and n.session_id is distinct from p_now
+    and n.session_id is distinct from p_now and n.props -> 'agent' is null
   order by n.seq desc limit 1;
   if v_last is null then
     return null;

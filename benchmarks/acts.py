@@ -1,0 +1,183 @@
+"""Memory at the act: which rules come before a command or an edit, and which repair after an error.
+
+Three stores with rules, decisions and notes (benchmarks/acts.json), 60 commands and edits, 20 of which a rule forbids
+or shapes in other words than its own, and 30 errors of real tools, 15 of which a stored note mends. The sets were
+written before the rules of matching were, by the author of both. Thresholds were chosen on the even cases; the odd
+ones are reported apart.
+
+The times are those of `pgmem hook` as a process, as a client waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.databases import Progress
+from benchmarks.timing import quantile
+from pgmem.data_folder import running_dsn
+from pgmem.features.editor.libpq import Connection
+from pgmem.memory import Memory
+from pgmem.programs import AGAIN
+
+DATA = Path(__file__).with_name("acts.json")
+WARM_MS, COLD_MS = 120.0, 250.0
+"""What an event may take at p95 with a server that runs, and without one."""
+BARS = {"acts": (17, 20, 1, 40), "errors": (12, 15, 1, 15), "rules": (15, 20, 0, 20)}
+"""How many must be met of how many, and how many foreign ones may be, of how many."""
+
+
+async def run(
+    persons: Memory,
+    agents: Memory,
+    folder: Path,
+    environment: Mapping[str, str],
+    *,
+    rounds: int,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Fill the stores and ask at every act and error.
+
+    Args:
+        persons: an empty store, written to as a person at the command line writes.
+        agents: the same store, written to as agents write.
+        folder: the folder of the store (data), and of the repository in which the hooks run.
+        environment: how the hooks find the store; the cold ones get a folder without a server.
+        rounds: how many events are timed, of each kind.
+        progress: called with a step, its finished units and their total.
+    """
+    data = json.loads(DATA.read_text("utf-8"))
+    await _fill(persons, agents, data["stores"], progress)
+    dsn = running_dsn(None, folder / "data")
+    assert dsn is not None
+    report: dict[str, Any] = {"bench": "acts"}
+    for name, ask, key in (("acts", _rules, "rules"), ("errors", _repairs, "notes")):
+        rows = []
+        for number, case in enumerate(data[name]):
+            brought = ask(dsn, case)
+            wanted = None if case["meets"] is None else data["stores"][case["store"]][key][case["meets"]]
+            rows.append({"number": number, "wanted": wanted, "brought": brought, "case": case})
+            progress(name, number + 1, len(data[name]))
+        report[name] = {"all": _counted(rows), "odd": _counted(rows[1::2]), "missed": _missed(rows)}
+    report["times"] = _timed(data, folder, environment, rounds, progress)
+    return report
+
+
+async def _fill(persons: Memory, agents: Memory, stores: Mapping[str, Any], progress: Progress) -> None:
+    for number, (project, store) in enumerate(stores.items(), 1):
+        await persons.save_session("The project begins.", project)
+        for rule in store["rules"]:
+            saved = await persons.save_context(rule, project)
+            assert saved.status == "saved", (rule, saved)
+        for title, reason in store["decisions"]:
+            await agents.save_decision(title, reason, project)
+        for note in store["notes"]:
+            await agents.save_context(note, project)
+        progress("saving", number, len(stores))
+
+
+def _rules(dsn: str, case: Mapping[str, Any]) -> list[str]:
+    given = case["input"]
+    return _asked(
+        dsn,
+        "memory_for_act",
+        tool=case["tool"],
+        command=given.get("command"),
+        path=given.get("file_path") or given.get("notebook_path"),
+        content=given.get("new_string") or given.get("content") or given.get("new_source"),
+        project_id=case["store"],
+        exists=case.get("exists"),
+    )
+
+
+def _repairs(dsn: str, case: Mapping[str, Any]) -> list[str]:
+    return _asked(
+        dsn, "memory_for_error", output=case["output"], command=case["command"], project_id=case["store"]
+    )
+
+
+def _asked(dsn: str, verb: str, /, **arguments: object) -> list[str]:
+    """The texts that a verb brings, asked as the hook asks, but without its limit of time."""
+    with Connection(dsn) as connection:
+        connection.begin(10.0)
+        return [str(match["text"]) for match in connection.call(verb, **arguments)["matches"]]
+
+
+def _counted(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    counts = {"met": 0, "of": 0, "alarms": 0, "foreign": 0, "beside": 0}
+    for row in rows:
+        if row["wanted"] is None:
+            counts["foreign"] += 1
+            counts["alarms"] += bool(row["brought"])
+        else:
+            counts["of"] += 1
+            counts["met"] += row["wanted"] in row["brought"]
+            counts["beside"] += any(text != row["wanted"] for text in row["brought"])
+    return counts
+
+
+def _missed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "case": row["case"].get("command") or row["case"].get("input"),
+            **{k: row[k] for k in ("wanted", "brought")},
+        }
+        for row in rows
+        if (row["wanted"] not in row["brought"] if row["wanted"] else row["brought"])
+    ]
+
+
+def _timed(
+    data: Mapping[str, Any], folder: Path, environment: Mapping[str, str], rounds: int, progress: Progress
+) -> list[dict[str, Any]]:
+    root = folder / "shop"
+    root.mkdir()
+    for arguments in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "first")):
+        subprocess.run(["git", "-c", "user.name=b", "-c", "user.email=b@b", *arguments], cwd=root, check=True)
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PGMEM_")}
+    warm = {**kept, **environment, "PGMEM_PROJECT": "shop"}
+    cold = {**kept, "PGMEM_DATA_DIR": str(folder / "nothing"), "PGMEM_PROJECT": "shop"}
+    acts = [case for case in data["acts"] if case["store"] == "shop"]
+    errors = [case for case in data["errors"] if case["store"] == "shop"]
+    rows = []
+    for number, (name, state, bar, cases) in enumerate(
+        (
+            ("PreToolUse", warm, WARM_MS, acts),
+            ("PostToolUseFailure", warm, WARM_MS, errors),
+            ("PreToolUse without a server", cold, COLD_MS, acts),
+        )
+    ):
+        times = []
+        for turn in range(rounds):
+            case = cases[turn % len(cases)]
+            event = {
+                "session_id": f"bench-{number}-{turn}",
+                "cwd": str(root),
+                "permission_mode": "default",
+                "hook_event_name": name.split(maxsplit=1)[0],
+                "tool_name": case.get("tool", "Bash"),
+                "tool_input": case.get("input") or {"command": case["command"]},
+                **({"error": case["output"]} if "output" in case else {}),
+            }
+            command = [*AGAIN, "hook", event["hook_event_name"], "--client", "claude-code"]
+            began = time.perf_counter()
+            subprocess.run(
+                command, input=json.dumps(event).encode(), stdout=subprocess.PIPE, check=True, env=state
+            )
+            times.append((time.perf_counter() - began) * 1000)
+            progress("measuring", number * rounds + turn + 1, 3 * rounds)
+        rows.append(
+            {
+                "event": name,
+                "n": rounds,
+                "p50_ms": quantile(times, 0.5),
+                "p95_ms": quantile(times, 0.95),
+                "bar_ms": bar,
+            }
+        )
+    return rows

@@ -1,0 +1,3 @@
+"""At the act: the rules that concern a command before it runs, and what mended an error when it comes again."""
+
+NEEDS = ("editor",)  # whose hook serves the events

@@ -1,0 +1,874 @@
+-- Acts: which rules and memories concern a command, an edit or a call
+--
+-- The words of a rule are compared with what an act does, never with its text: "never force-push main" and git push -f origin
+-- main share the acts push and force and the branch main; "send push notifications" has an object of push that this command
+-- has not. A rule is read clause by clause:
+--
+--   sign      a clause forbids (never, no, forbidden, protected), asks first, limits (only, before), or says how
+--   verb      one of its acts is one of the command; what follows without, unless or when is a condition
+--   targets   of each kind of thing that it names (a branch, an environment, data, a kind of file) the command has one
+--   program   a program that it names is that of the command, or it names another one of the same family as the one to use
+--   object    an ordinary verb (delete, edit, run) needs more: its object is one of the command's, in words or in kind
+--
+-- Words are compared by their stems; the acts and things that words stand for are act_words, in English, German, Spanish,
+-- French and Chinese. Nothing is learned and nothing guessed: a word that is not there is compared as it is.
+--
+-- Locks: none.
+
+
+create or replace function pgmem.act_words() returns table (concept text, kind text, words text)
+language sql immutable
+begin atomic
+  -- words: as is below
+  select f.concept, f.kind, f.words
+  from (values
+    -- Acts that name one thing to do.
+    ('push', 'act', 'push pushes pushing pushed pushe* gepush* pouss* 推送 推到'),
+    ('rewrite', 'act', 'rewrite rewrites rewriting rewritten umschreib* reescrib* reecri* 改写 重写'),
+    ('commit', 'act', 'commit commits committing committed commite* 提交'),
+    ('amend', 'act', 'amend'),
+    ('rebase', 'act', 'rebase rebasing rebasen'),
+    ('squash', 'act', 'squash'),
+    ('merge', 'act', 'merge mergen fusionn* fusiona* zusammenfuhr* 合并'),
+    ('cherrypick', 'act', 'cherrypick'),
+    ('revert', 'act', 'revert'),
+    ('reset', 'act', 'reset zurucksetz* 重置'),
+    ('discard', 'act', 'discard verwerf* descart*'),
+    ('stash', 'act', 'stash'),
+    ('tag', 'act', 'tag tags tagging'),
+    ('publish', 'act', 'publish unpublish release releases releasing released veroffentlich* public* publie* 发布'),
+    ('deploy', 'act', 'deploy ship ships shipping shipped rollout deploye* ausroll* despleg* desplieg* deplo* bereitstell* 部署 上线'),
+    ('apply', 'act', 'apply applying applies anwend* appliq* aplic* 应用'),
+    ('migrate', 'act', 'migrate migrates migrating migrated migrier*'),
+    ('install', 'act', 'install installs installing installed installier* instal* 安装'),
+    ('uninstall', 'act', 'uninstall deinstall*'),
+    ('skiphooks', 'act', 'noverify'),
+    ('scale', 'act', 'scale'),
+    ('rollback', 'act', 'rollback downgrade'),
+    ('pull', 'act', 'pull'),
+    ('stage', 'act', 'stage'),
+    ('checkout', 'act', 'checkout'),
+    ('kill', 'act', 'kill'),
+    ('format', 'act', 'format reformat formatier*'),
+    ('lint', 'act', 'lint linter'),
+    -- Acts that need their object.
+    ('delete', 'general', 'delete remove drop wipe erase destroy truncate purge prune clear empty flush losch* gelosch* entfern* geleer* leer* borr* borres elimin* supprim* effac* vider* 删除 清空 清除 移除'),
+    ('edit', 'general', 'edit change modify alter touch tamper overwrite rewritefile bearbeit* geander* ander* anfass* verander* edita* modific* modifi* toqu* toca* cambi* touche* 修改 编辑 更改 改动 碰'),
+    ('write', 'general', 'write writes writing written wrote save schreib* escrib* ecri* ecrire 写入'),
+    ('create', 'general', 'create generate erstell* anleg* crea* cree* 创建 新建'),
+    ('run', 'general', 'run running execute start launch invoke ausfuhr* start* ejecut* execut* lanc* 运行 执行 启动'),
+    ('test', 'general', 'test testing suite suites testen prueba* teste* 测试'),
+    ('build', 'general', 'build bauen compil* construir* 构建 编译'),
+    ('stop', 'general', 'stop down shut terminate stopp* deten* arret* 停止 关闭'),
+    ('restart', 'general', 'restart reboot reload neustart* reinici* redemarr* 重启'),
+    ('update', 'general', 'update upgrade bump aktualisier* actualiz* actualis* 更新 升级'),
+    ('add', 'general', 'add adding hinzufug* anad* agreg* ajout* 添加'),
+    ('open', 'general', 'open abrir offne* ouvrir ouvre* 打开'),
+    ('read', 'general', 'read print show view display dump leak log lies les* lesen lee* leer lir* affich* 读取 打印'),
+    ('move', 'general', 'move rename verschieb* umbenenn* mover* deplac* renomm* 移动'),
+    ('copy', 'general', 'copy kopier* copia* copie* 复制'),
+    ('download', 'general', 'download fetch curl herunterlad* descarg* telecharg* 下载'),
+    ('send', 'general', 'upload send hochlad* senden envi* envoy* 上传 发送'),
+    ('query', 'general', 'query select abfrag* consult* 查询'),
+    ('configure', 'general', 'configure'),
+    ('close', 'general', 'close'),
+    ('comment', 'general', 'comment'),
+    ('restore', 'general', 'restore'),
+    ('connect', 'general', 'connect'),
+    ('skip', 'skip', 'skip bypass circumvent disable umgeh* uberspring* saltar* salt* omit* omet* contourn* saut* 跳过 绕过'),
+    -- Things, by kind.
+    ('main', 'branch', 'main master trunk mainbranch hauptbranch 主分支 主干'),
+    ('develop', 'branch', 'develop'),
+    ('production', 'env', 'prod production produktion produktiv* produktionsumgebung produccion 生产 线上'),
+    ('staging', 'env', 'staging'),
+    ('volume', 'data', 'volume volumen* volumenes 数据卷 卷'),
+    ('database', 'data', 'database databases db datenbank* basededatos basededonnees 数据库'),
+    ('table', 'data', 'table tables tabell* tabla* 数据表'),
+    ('bucket', 'data', 'bucket'),
+    ('backup', 'data', 'backup sicherung* 备份'),
+    ('container', 'data', 'container contenedor* conteneur* 容器'),
+    ('image', 'data', 'image images 镜像'),
+    ('namespace', 'data', 'namespace'),
+    ('cache', 'data', 'cache caches'),
+    ('row', 'data', 'row rows zeilen filas lignes'),
+    ('column', 'data', 'column columns spalte* columna* colonne*'),
+    ('index', 'data', 'index indexes indices'),
+    ('migration', 'file', 'migration migrations migracion* migrationen 迁移'),
+    ('lockfile', 'file', 'lockfile lockfiles lock 锁文件'),
+    ('generated', 'file', 'generated autogenerated generator codegen generiert* generad* genere* 生成的'),
+    ('vendor', 'file', 'vendor vendored thirdparty'),
+    ('ci', 'file', 'ci workflow workflows cipipeline'),
+    ('envfile', 'file', 'secret secrets credential credentials dotenv envfile password passwords geheimnis* zugangsdaten secreto* credencial* identifiants 密钥 密码 凭证'),
+    ('buildoutput', 'file', 'dist artefact artifact artifacts buildoutput'),
+    ('snapshot', 'file', 'snapshot snapshots golden baseline baselines'),
+    ('fixture', 'file', 'fixture fixtures'),
+    ('license', 'file', 'license licence licenses'),
+    ('changelog', 'file', 'changelog'),
+    ('readme', 'file', 'readme'),
+    ('dockerfile', 'file', 'dockerfile dockerfiles'),
+    ('manifest', 'file', 'manifest'),
+    ('notebook', 'file', 'notebook notebooks'),
+    ('schema', 'file', 'schema'),
+    ('translation', 'file', 'translation translations'),
+    ('agentfile', 'file', 'claudemd agentsmd'),
+    ('testfile', 'file', 'testfile testfiles'),
+    ('systempackage', 'system', 'systempackage systempackages systempaket* 系统包'),
+    ('force', 'how', 'force forced forcing forciert* forz* forcer* 强制 强推'),
+    ('hard', 'how', 'hard'),
+    ('global', 'how', 'globally global'),
+    ('unattended', 'how', 'autoapprove'),
+    ('recursive', 'how', 'recursive recursively'),
+    ('everything', 'scope', 'whole entire full complete gesamt* ganz* toda todas entera complet* toute toutes entiere 全部 整个 完整'),
+    ('untracked', 'scope', 'untracked'),
+    ('pr', 'request', 'pr prs'),
+    ('hooks', 'hooks', 'hook hooks precommit prepush 钩子'),
+    ('history', 'history', 'history historie historia historique 历史'),
+    -- Words that say how a clause is meant.
+    ('no', 'no', 'never not no none nobody nothing neither nor cannot mustnt forbidden prohibited banned disallowed offlimits avoid refrain handsoff '
+      'protected readonly untouched untouchable nie niemals nicht kein* verboten tabu nunca jamas prohibid* ningun* evita* ne jamais pas interdit* aucun* defense eviter '
+      '禁止 不要 不得 切勿 不能 不可 严禁 请勿 别 勿'),
+    ('ask', 'ask', 'ask asks asking confirm confirmation approval permission frag* ruckfrage pregunt* demand* 询问 确认'),
+    ('only', 'only', 'only solely exclusively nur solo solamente unicamente seulement uniquement 只能 仅'),
+    ('always', 'always', 'always must immer siempre toujours 必须 总是'),
+    ('before', 'before', 'before bevor vor antes avant 之前'),
+    ('when', 'when', 'without unless until except because since so when whenever if while after once that which who whose where as than but instead rather ohne ausser wenn weil damit nachdem sondern statt sobald '
+      'sin salvo excepto porque cuando si mientras sans sauf lorsque quand puisque 除非'),
+    ('it', 'it', 'it its them they their there these those this es sie dessen ello eso ella lo ca cela 它'),
+    -- Words that say nothing about the object.
+    ('word', 'word', 'isnot please just also even any anything everything everywhere something anyone someone people we you i us our your yourself '
+      'directly straight direct direkt directamente directement ever again must should shall need needs may might let lets make makes use uses used using reach go goes do does put take takes tear carry '
+      'be been being by hand own first new one ones time times together anymore immer bitte alle jed* favor '
+      'darf durfen soll sollen muss mussen kann konnen wird debe deben puede pueden doit doivent peut peuvent usar uses utiliza* verwende* benutz* nutze* utilise* hacer hagas faire machen directo directa direct nirgends nirgendwo nowhere anywhere here hier existing current previous last older '
+      'published shared pushed local big small large manual other applied unrelated real actual live common already people tool tools '
+      'branch branches code codes file files folder folders directory repository repo repositories package packages dependency dependencies library libraries module command commands '
+      'remote origin upstream change changes project projects data stack machine machines agent agents server servers cluster resource resources service services release '
+      'python javascript typescript rust java ruby golang sql shell bash web app application applications '
+      'zweig zweige dateien datei ordner rama ramas archivo archivos carpeta branche branches fichier fichiers dossier 任何 直接 资源 文件 代码 分支 环境')
+  ) f(concept, kind, words);
+end;
+comment on function pgmem.act_words is $$
+The acts and things that words of rules stand for, in five languages, without accents.
+
+kind: act (names what is done), general (an act that needs its object), a kind of thing (branch, env, data, file, system, how,
+  scope), what a clause means (no, ask, only, before, when, it), or word, which says nothing.
+words: Words that are compared by their English stem; with an asterisk beginnings of words; others than Latin letters anywhere.
+$$;
+
+
+create or replace function pgmem.program_families() returns table (family text, programs text[])
+language sql immutable
+begin atomic
+  select f.family, string_to_array(f.programs, ' ')
+  from (values
+    ('javascript packages', 'npm pnpm yarn bun'),
+    ('python packages', 'pip pip3 uv poetry pipenv pdm conda mamba easy_install'),
+    ('system packages', 'apt apt-get brew dnf yum apk pacman zypper snap'),
+    ('containers', 'docker podman nerdctl'),
+    ('javascript tests', 'jest vitest mocha ava jasmine'),
+    ('python tests', 'pytest unittest nose nose2'),
+    ('python format', 'black autopep8 yapf'),
+    ('javascript format', 'prettier biome standard'),
+    ('infrastructure', 'terraform tofu pulumi cdk'),
+    ('search', 'grep rg ag ack'),
+    ('bundlers', 'webpack vite rollup parcel esbuild'),
+    ('databases', 'psql mysql sqlite3 mongosh'),
+    ('hosts of code', 'gh glab hub')
+  ) f(family, programs);
+end;
+comment on function pgmem.program_families is
+  'Programs that take the place of each other: a rule that says which one to use concerns the others.';
+
+
+create or replace function pgmem.plain_letters(p_text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when octet_length(p_text) = length(p_text) then lower(p_text)
+    else normalize(regexp_replace(normalize(lower(p_text), NFKD), '[\u0300-\u036f]', '', 'g'), NFKC) end;
+end;
+comment on function pgmem.plain_letters is 'A text in lower case without accents.';
+
+
+create or replace function pgmem.rule_words(p_text text) returns table (place bigint, word text)
+language sql immutable
+begin atomic
+  -- Expressions of several words that stand for one; then words, paths, flags, signs, and runs of Chinese.
+  select m.place, m.found[1]
+  from regexp_matches(
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+      translate(pgmem.plain_letters(left(p_text, 700)), '’“”„«»', '''"""""'),
+      '\mlock[- ]files?\M', 'lockfile', 'g'),
+      '\m(system(-wide)?|operating system|os|apt|global system) packages?\M', 'systempackages', 'g'),
+      '\m(off[- ]limits|out of bounds|a no-?go)\M', 'offlimits', 'g'),
+      '\m(read[- ]only|stays? as (it|they) (is|are|was|were)|(leave|keep|let)s? ([\w./-]+ ){0,3}(alone|untouched|as is)|hands off)\M', '\& readonly', 'g'),
+      '\m((is|are|be|were) not (to be|allowed|permitted|meant|supposed|ok|okay)|(may|must|shall|should|can|do) ?not|cannot|(don|mustn|shouldn|can|mayn)''?t)\M', 'never', 'g'),
+      '\m(doesn|didn|couldn|won|wouldn|isn|aren|wasn|weren|needn|hasn|haven)''?t\M|\m(is|are|was|were|does|did|has|have|had|will|would|could|need) (not|no|never|nothing|none)\M', 'isnot', 'g'),
+      '\m(pull|merge) requests?\M', 'pr', 'g'),
+      '\m(roll(s|ed|ing)?|go(es)?) (out|live)\M', 'deploy', 'g'),
+      '\m(check(s|ed|ing)?) in\M(?! with)', 'commit', 'g'),
+      '\m(default|protected|shared|public|common|principal|haupt)[- ]?(branch(es)?|zweig)\M', 'mainbranch', 'g'),
+      '\m(base de datos|bases de datos)\M', 'basededatos', 'g'),
+      '(?<![.\w])(env|environment|dotenv) files?\M', 'envfile', 'g'),
+      '\m(third|3rd)[- ]party\M', 'thirdparty', 'g'),
+      '\m(pre)[- ](commit|push)( hooks?)?\M', 'hooks', 'g'),
+      '\s[—–-]\s', ' ; ', 'g'),
+      '''(re|ve|ll|s|m|d)\M', '', 'g'),
+    $re$[\u3040-\u30ff\u3400-\u9fff]+|(?<![\w/])--?[a-z][\w-]*|[\w*~@\[-]*[./*][\w./*@~()\[\]-]*[\w/*\]]|\w+|[.!?;:,\n。！？；：，]$re$, 'g')
+    with ordinality as m(found, place);
+end;
+comment on function pgmem.rule_words is
+  'The words of a rule in order, in lower case without accents, with its paths, flags and signs; its first 700 characters.';
+
+
+create or replace function pgmem.word_stem(p_word text) returns text
+language sql immutable parallel safe
+begin atomic
+  select coalesce((ts_lexize('pg_catalog.english_stem', p_word))[1], p_word);
+end;
+comment on function pgmem.word_stem is 'The English stem of a word; the word itself where it is a stop word.';
+
+
+create or replace function pgmem.is_small_word(p_word text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select length(p_word) < 2 or '{}' in (ts_lexize('pg_catalog.english_stem', p_word), ts_lexize('pg_catalog.german_stem', p_word),
+    ts_lexize('pg_catalog.spanish_stem', p_word), ts_lexize('pg_catalog.french_stem', p_word));
+end;
+comment on function pgmem.is_small_word is 'Whether a word is one of the stop words of English, German, Spanish or French.';
+
+
+create or replace function pgmem.known_programs() returns text[]
+language sql immutable
+begin atomic
+  -- Not those that are ordinary words in a sentence.
+  select array_agg(distinct p.name)
+  from (
+    select unnest(string_to_array(f.program, '|')) as name from pgmem.act_forms() f
+    union all select unnest(f.programs) from pgmem.program_families() f) p
+  where p.name !~ '^(\*|>|make|just|task|go|now|render|pass|open|view|code|at|port|cap|more|less|install|date|find|file|which|time|touch|'
+    'kill|service|security|copy|cut|sort|tree|black|standard|migrate|atlas|invoke|goose|security|patch|rename|truncate|halt|reboot|shutdown|'
+    'serverless|railway|firebase|python|node|http|op|now|bat|head|tail|cat|echo|env|del|trash|snap|choco|nose|behave|ava|tox|ack|standard|pm2|'
+    'parcel|rollup|edit|sam|fly|surge|gem|bundle|rake|rails|isort|ls|ps|cp|mv|ln|dd|wc|du|nl|eb|az|cd|pwd|unlink|shred|clippy|user|play)$';
+end;
+comment on function pgmem.known_programs is 'The names of programs that are not ordinary words too.';
+
+
+create or replace function pgmem.words_meant(p_words text[]) returns table (word text, concept text, kind text)
+language sql stable
+begin atomic
+  with lexicon as materialized (
+    select f.concept, f.kind, rtrim(w.word, '*') as word, right(w.word, 1) = '*' as begins, w.word !~ '^[a-z*]+$' as inside
+    from pgmem.act_words() f cross join lateral unnest(string_to_array(f.words, ' ')) as w(word)
+  ), said as materialized (
+    select distinct s.word, pgmem.word_stem(s.word) as stem from unnest(p_words) s(word) where s.word ~ '^[a-z]'
+  ), found as (
+    select s.word, case when s.word in ('compose', 'docker-compose') then 'docker' when s.word in ('kubernetes', 'k8s') then 'kubectl'
+             when s.word = 'pip3' then 'pip' else s.word end as concept, 'program' as kind, 0 as rank, 0 as size
+    from said s
+    where s.word in ('compose', 'kubernetes', 'k8s', 'sudo') or s.word in (select unnest(pgmem.known_programs()))
+    union all
+    select s.word, l.concept, l.kind, 1, 0 from said s join lexicon l on l.word = s.word where not l.inside and not l.begins
+    union all
+    select s.word, l.concept, l.kind, 2, 0 from said s join lexicon l on l.word || 's' = s.word where not l.inside and not l.begins
+    union all
+    select s.word, l.concept, l.kind, 3, length(l.word)
+    from said s cross join lateral generate_series(3, length(s.word)) as n(size) join lexicon l on l.word = left(s.word, n.size)
+    where l.begins and not l.inside
+    union all
+    select s.word, l.concept, l.kind, 4, 0
+    from said s join lexicon l on pgmem.word_stem(l.word) = s.stem
+    where not l.begins and not l.inside and l.kind in ('act', 'general', 'skip', 'ask') and l.concept not in ('migrate', 'print')
+  )
+  (select distinct on (f.word) f.word, f.concept, f.kind from found f order by f.word, f.rank, f.kind = 'word', f.size desc, f.concept)
+  union all
+  select s.word, l.concept, l.kind from unnest(p_words) s(word) join lexicon l on l.inside and strpos(s.word, l.word) > 0
+  where s.word ~ '[\u3040-\u30ff\u3400-\u9fff]';
+end;
+comment on function pgmem.words_meant is
+  'The act, thing or meaning that words of rules stand for; a run of Chinese stands for each that it holds.';
+
+
+create or replace function pgmem.read_rules(p_ids bigint[], p_texts text[]) returns table (
+  id bigint,
+  words text[],
+  concepts text[],
+  kinds text[]
+)
+language sql stable
+begin atomic
+  with said as materialized (
+    select r.id, w.place, w.word from unnest(p_ids, p_texts) as r(id, text) cross join lateral pgmem.rule_words(r.text) w
+  ), meant as materialized (
+    select m.* from pgmem.words_meant(array(select distinct s.word from said s)) m
+  )
+  select s.id, array_agg(s.word order by s.place, m.kind), array_agg(coalesce(m.concept, '') order by s.place, m.kind),
+         array_agg(coalesce(m.kind, case
+           when s.word ~ '^[.!?;:\n。！？；：]$' then 'end' when s.word in (',', '，') then 'comma'
+           when s.word ~ '^-' then 'flag' when s.word ~ '[./*]' then 'literal'
+           when s.word in ('and', 'or', 'und', 'oder', 'y', 'o', 'et', 'ou') then 'and'
+           when s.word ~ '[\u3040-\u30ff\u3400-\u9fff]' or s.word ~ '..ly$' or pgmem.is_small_word(s.word) then 'word' else 'unknown' end)
+         order by s.place, m.kind)
+  from said s left join meant m on m.word = s.word group by s.id;
+end;
+comment on function pgmem.read_rules is
+  'The words of some texts with the act, thing or meaning of each, to be compared by rule_meets.';
+
+
+create or replace function pgmem.path_is_under(p_path text, p_named text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select case
+    when p_named ~ '\*' then ('/' || lower(p_path)) ~ (case when p_named ~ '/' then '(^|/)' else '/' end
+      || replace(replace(regexp_replace(ltrim(p_named, '/'), '([.+?()\[\]{}^$|\\])', '\\\1', 'g'), '**/', '(.*/)?'), '*', '[^/]*') || '(/|$)')
+    else strpos('/' || lower(p_path) || '/', '/' || btrim(regexp_replace(p_named, '^\./', ''), '/') || '/') > 0
+      or p_named ~ '^\.[a-z]' and ('/' || lower(p_path)) ~ ('/[^/]*' || regexp_replace(p_named, '([.+?()\[\]{}^$|\\])', '\\\1', 'g') || '($|\.|/)')
+         and (p_named !~ '^\.[a-z]+$' or length(p_named) > 2)
+  end;
+end;
+comment on function pgmem.path_is_under is
+  'Whether a path is the one that a rule names, lies below it, or matches its asterisks; .env names .env.production too.';
+
+
+create or replace function pgmem.acts_of(
+  p_tool text,
+  p_command text default null,
+  p_path text default null,
+  p_content text default null,
+  p_exists boolean default null,
+  p_branch text default null
+) returns table (
+  program text,
+  words text[],
+  flags text[],
+  concepts text[],
+  names text[],
+  paths text[],
+  args text[]
+)
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+#variable_conflict use_variable
+declare
+  v_one   record;
+  v_sub   text;
+  v_sql   text;
+  v_more  text;
+  v_tool  text := lower(coalesce(p_tool, ''));
+begin
+  for v_one in select s.* from pgmem.simple_commands(coalesce(p_command, '')) s limit 20 loop
+    program := v_one.program;
+    words := v_one.words;
+    flags := v_one.flags;
+    args := v_one.args || v_one.writes;
+    v_sub := array_to_string(words, ' ');
+    concepts := array(
+      select distinct c from pgmem.act_forms() f cross join lateral unnest(string_to_array(f.concepts, ' ')) c
+      where case when f.program <> '*' and strpos('|' || f.program || '|', '|' || program || '|') = 0 then false
+        when f.sub <> '' and v_sub !~ f.sub then false
+        else f.flag is null or exists (select from unnest(flags) g where g ~ f.flag) end);
+    -- A recipe says by its name what it does.
+    if program in ('make', 'just', 'task', 'rake', 'invoke', 'nx', 'turbo', 'gulp', 'grunt')
+       or program in ('npm', 'pnpm', 'yarn', 'bun') and not concepts && '{dependency,package,version,test}' then
+      concepts := concepts || array(select m.concept from pgmem.words_meant(
+        array(select w from unnest(words) x cross join lateral regexp_split_to_table(x, '[^a-z0-9]+') w)) m
+        where m.kind in ('act', 'general', 'env', 'data', 'file'));
+    elsif program ~ '\.(sh|py|js|ts|rb|ps1|bash)$' then
+      concepts := concepts || '{run}'::text[] || array(select m.concept from pgmem.words_meant(
+        array(select w from regexp_split_to_table(program, '[^a-z0-9]+') w)) m where m.kind in ('act', 'general', 'env', 'data', 'file'));
+    end if;
+    if v_one.is_root then
+      concepts := concepts || '{root}'::text[];
+    end if;
+    if v_one.writes <> '{}' and not v_one.writes <@ '{/dev/null}' then
+      concepts := concepts || '{edit,write}'::text[];
+    end if;
+    paths := case
+      when program in ('cp', 'mv', 'rsync', 'scp', 'install', 'ln') then args[cardinality(args):] || case program when 'mv' then args[:1] else '{}' end
+      when 'database' = any (concepts) then array(select a from unnest(args) a where a !~ '\s')
+      else args end;
+    paths := array(select regexp_replace(p, '^\./', '') from unnest(paths) p where p !~ '\s|^-' and p <> '' and (p ~ '[./]' or program in ('rm', 'cat', '>', 'tee', 'touch')));
+    if 'database' = any (concepts) then
+      v_sql := lower(array_to_string(args, ' '));
+      concepts := concepts || array(select distinct c from pgmem.target_forms() t cross join lateral unnest(string_to_array(t.concepts, ' ')) c
+        where t.of = 'sql' and v_sql ~ t.form);
+    end if;
+    if program = 'git' then
+      concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t cross join lateral unnest(args) a
+        where t.of = 'ref' and 'push' = any (concepts) and lower(a) ~ t.form);
+      if p_branch is not null and (concepts && '{commit,merge,rebase,amend,cherrypick,revert}'
+          or 'push' = any (concepts) and cardinality(array(select a from unnest(args) a where a <> 'push')) < 2) then
+        concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t where t.of = 'ref' and lower(p_branch) ~ t.form);
+      end if;
+    elsif not 'read' = any (concepts) or program = 'kubectl' then
+      concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t
+        cross join lateral unnest(args || v_one.flags) a where t.of = 'arg' and lower(a) ~ t.form);
+    end if;
+    concepts := concepts || array(select distinct c from pgmem.target_forms() t cross join lateral unnest(paths) p
+      cross join lateral unnest(string_to_array(t.concepts, ' ')) c where t.of = 'path' and lower(p) ~ t.form);
+    -- A run of tests that names none of them is all of them.
+    if 'test' = any (concepts) and not exists (select from unnest(args) with ordinality as a(arg, n)
+        where a.arg ~ '[/.:]|^test_' and a.arg not in ('.', './...', 'tests/', 'tests', './') or program not in ('pytest','jest','vitest','mocha') and a.arg ~ '^[A-Z]')
+       and not flags && '{k,p,package,filter,test,run,t,m,lf,last-failed,only-changed,changed,onlychanged,related,F,testNamePattern,g,grep,e,E}' then
+      concepts := concepts || '{everything}'::text[];
+    end if;
+    names := array(select distinct pgmem.word_stem(n) from unnest(args || words) a cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n
+      where n <> '');
+    return next;
+  end loop;
+  if p_path is not null then
+    program := '';
+    words := '{}';
+    flags := '{}';
+    args := array[p_path];
+    paths := array[regexp_replace(p_path, '^\./', '')];
+    concepts := (case when v_tool ~ 'read|view|open|cat' then '{read,open}' when p_exists is false then '{write,create}' else '{edit,write}' end)::text[]
+      || array(select distinct c from pgmem.target_forms() t cross join lateral unnest(string_to_array(t.concepts, ' ')) c
+               where t.of = 'path' and lower(p_path) ~ t.form);
+    names := array(select distinct pgmem.word_stem(n) from regexp_split_to_table(lower(p_path), '[^[:alnum:]]+') n where n <> '');
+    return next;
+  elsif p_command is null and p_tool is not null then
+    -- A tool of a server says by its name what it does.
+    v_more := regexp_replace(v_tool, '^mcp_+', '');
+    program := split_part(v_more, '__', 1);
+    words := array(select w.word from pgmem.rule_words(regexp_replace(split_part(v_more, '__', 2), '[^a-z0-9]+', ' ', 'g')) w order by w.place);
+    flags := '{}';
+    args := array[coalesce(left(p_content, 2000), '')];
+    paths := '{}';
+    concepts := array(select distinct m.concept from pgmem.words_meant(words || program) m where m.kind in ('act', 'general', 'env', 'data', 'request'))
+      || array(select distinct c from pgmem.target_forms() t cross join lateral unnest(string_to_array(t.concepts, ' ')) c
+               where t.of = 'sql' and v_more ~ 'sql|query|postgres|mysql|sqlite|database' and lower(args[1]) ~ t.form);
+    names := array(select distinct pgmem.word_stem(n) from unnest(words || program || args) a
+      cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n where n <> '');
+    return next;
+  end if;
+end;
+$$;
+comment on function pgmem.acts_of is $$
+What a call of a tool does: a row for each command of a line, or one for an edit or another tool.
+
+concepts: The acts and things that act_words names, of programs, arguments, paths and statements of SQL.
+names: The stems of all words of its arguments.
+paths: The files that it changes, or reads where it only reads.
+$$;
+
+
+create or replace function pgmem.rule_meets(
+  p_words text[],
+  p_concepts text[],
+  p_kinds text[],
+  p_standing boolean,
+  p_program text,
+  p_act_words text[],
+  p_flags text[],
+  p_act text[],
+  p_names text[],
+  p_paths text[]
+) returns smallint
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_size     integer := cardinality(p_words);
+  v_at       integer := 1;
+  v_end      integer;
+  v_from     integer;
+  v_to       integer;
+  v_i        integer;
+  v_kind     text;
+  v_best     smallint := 0;
+  v_no       boolean;
+  v_ask      boolean;
+  v_limits   boolean;
+  v_it       boolean;
+  v_verbs    text[];
+  v_sure     text[];
+  v_things   jsonb;
+  v_last     jsonb := '{}';
+  v_programs text[];
+  v_paths    text[];
+  v_paths_before text[] := '{}';
+  v_unknown  text[];
+  v_object   text;
+  v_met      text[];
+  v_thing    boolean;
+  v_path     boolean;
+  v_named    boolean;
+  v_family   boolean;
+  v_follows  boolean;
+  v_flags    text[];
+  v_seen     boolean;
+  v_is_skip  boolean;
+  v_history  boolean;
+  v_general  boolean;
+  v_always   boolean;
+  v_raw      text[];
+  v_verbs_before text[] := '{}';
+  v_unknown_before text[] := '{}';
+  v_object_before text;
+  v_general_before boolean := false;
+begin
+  while v_at <= v_size loop
+    v_end := v_at;
+    while v_end <= v_size and p_kinds[v_end] <> 'end'
+          and not (p_kinds[v_end] = 'comma' and v_end > v_at and p_kinds[v_end + 1] in ('no', 'only', 'ask')) loop
+      v_end := v_end + 1;
+    end loop;
+    v_follows := p_words[v_end] = ':' and v_end < v_size;  -- what follows says what is meant
+    v_no := exists (select from unnest(p_words[v_at:v_end - 1], p_kinds[v_at:v_end - 1]) with ordinality as w(word, kind, n)
+      where w.kind = 'no' and (p_standing or w.word not in ('nobody', 'none', 'nothing', 'neither', 'nor', 'no')));
+    v_ask := 'ask' = any (p_kinds[v_at:v_end - 1]);
+    v_limits := 'only' = any (p_kinds[v_at:v_end - 1]);
+    v_always := 'always' = any (p_kinds[v_at:v_end - 1]);
+    v_from := v_at;
+    v_to := v_end - 1;
+    v_i := array_position(p_kinds[v_at:v_end - 1], 'before');
+    if v_i is not null and v_at + v_i - 1 < v_end - 1 then
+      if v_i = 1 then  -- "Before you push, …"
+        v_i := array_position(p_kinds[v_at:v_end - 1], 'comma');
+        v_to := case when v_i is null then v_at - 1 + coalesce((select min(n) from unnest(p_kinds[v_at:v_end - 1]) with ordinality as k(kind, n)
+          where k.kind in ('act', 'general')), v_end - v_at)::integer else v_at + v_i - 2 end;
+      else
+        v_from := v_at + v_i;
+      end if;
+      v_no := false;
+      v_limits := true;
+    else
+      v_i := array_position(p_kinds[v_at:v_end - 1], 'when');
+      if v_i is not null and v_i > 2 and p_kinds[v_at:v_at + v_i - 2] && '{act,general,skip,program,literal}' then
+        v_to := v_at + v_i - 2;
+        v_limits := v_limits or p_words[v_at + v_i - 1] not in ('because', 'since', 'so', 'as', 'that', 'which');
+      end if;
+    end if;
+
+    v_verbs := '{}'; v_sure := '{}'; v_things := '{}'; v_programs := '{}'; v_paths := '{}'; v_unknown := '{}'; v_flags := '{}';
+    v_it := false; v_object := null; v_seen := false; v_is_skip := false; v_history := false; v_general := false; v_raw := '{}';
+    for v_i in v_from .. v_to loop
+      v_kind := p_kinds[v_i];
+      if v_kind in ('act', 'general') then
+        v_raw := v_raw || p_words[v_i];
+        v_verbs := v_verbs || p_concepts[v_i];
+        v_general := v_general or v_kind = 'general';
+        v_seen := true;
+      elsif v_kind in ('branch', 'env', 'data', 'file', 'system', 'how', 'scope', 'request') then
+        v_things := jsonb_set(v_things, array[v_kind], coalesce(v_things -> v_kind, '[]') || to_jsonb(p_concepts[v_i]));
+        if v_seen and v_object is null then v_object := ''; end if;
+      elsif v_kind = 'program' then
+        v_programs := v_programs || p_concepts[v_i];
+      elsif v_kind = 'literal' then
+        v_paths := v_paths || p_words[v_i];
+        if v_seen and v_object is null then v_object := ''; end if;
+      elsif v_kind = 'flag' then
+        v_flags := v_flags || ltrim(p_words[v_i], '-');
+      elsif v_kind = 'it' then
+        v_it := true;
+      elsif v_kind = 'skip' then
+        v_is_skip := true;
+      elsif v_kind in ('hooks', 'history') then
+        v_history := v_history or v_kind = 'history';
+        if v_kind = 'hooks' then v_unknown := v_unknown || 'hooks'::text; end if;
+      elsif v_kind = 'comma' and v_seen and (v_object is not null or v_unknown <> '{}') then
+        exit when v_verbs <> '{}' and not p_kinds[v_i + 1] in ('act', 'general') and p_kinds[v_i + 1] <> 'literal'
+          and not exists (select from unnest(p_kinds[v_i + 1:v_to]) k where k in ('branch', 'env', 'program'));
+      elsif v_kind = 'comma' and (v_seen and v_it or v_no and v_programs <> '{}' and p_kinds[v_i + 1] not in ('program', 'and')) then
+        exit;
+      elsif v_kind = 'unknown' then
+        if v_seen and v_object is null and p_kinds[v_i - 1] <> 'and' then v_object := p_words[v_i]; end if;
+        v_unknown := v_unknown || p_words[v_i];
+      end if;
+    end loop;
+    if v_is_skip and ('hooks' = any (v_unknown) or 'skiphooks' = any (v_verbs)) then
+      v_verbs := '{skiphooks}';
+      v_things := '{}';
+      v_flags := '{}';
+      v_unknown := '{}';
+      v_object := null;
+    elsif v_history and (v_verbs && '{edit,rewrite,delete}') or 'edit' = any (v_verbs) and 'commit' = any (v_verbs) then
+      v_verbs := '{rewrite}';
+      v_unknown := array_remove(v_unknown, 'hooks');
+      v_object := null;
+    end if;
+    if v_it then
+      v_things := v_last || v_things;
+      v_paths := v_paths || v_paths_before;
+    end if;
+    if (v_no or v_ask or v_limits) and v_verbs = '{}' and v_things = '{}' and v_programs = '{}' and v_paths = '{}' then  -- ", never by hand"
+      v_things := v_last;
+      v_paths := v_paths_before;
+      v_verbs := v_verbs_before;
+      v_unknown := v_unknown_before;
+      v_object := v_object_before;
+      v_general := v_general_before;
+    end if;
+    v_last := v_things;
+    v_verbs_before := v_verbs;
+    v_unknown_before := v_unknown;
+    v_object_before := v_object;
+    v_general_before := v_general;
+    v_paths_before := v_paths;
+
+    if v_follows and v_no and v_verbs = '{}' then  -- "main is protected: …" is said by what follows
+      v_at := v_end + 1;
+      continue;
+    end if;
+
+    -- Things: of each kind that the clause names, the act has one.
+    v_path := exists (select from unnest(v_paths) n cross join lateral unnest(p_paths) p where pgmem.path_is_under(p, n));
+    v_thing := true;
+    v_named := false;
+    if v_paths <> '{}' and not v_path
+       and not exists (select from unnest(v_paths) n where n ~ '^\w+\.' and array(select pgmem.word_stem(w) from regexp_split_to_table(n, '[^a-z0-9]+') w where w <> '') <@ p_names) then
+      v_thing := false;
+    end if;
+    if v_thing then
+      for v_kind in select jsonb_object_keys(v_things) loop
+        if v_kind = 'file' and v_path then
+          continue;
+        elsif v_kind = 'data' and 'database' = any (p_act) and v_things -> 'data' ? 'table' then
+          v_named := true;
+          continue;
+        elsif v_kind = 'scope' and not v_verbs && '{test,run,stage,commit}' then
+          continue;
+        end if;
+        if exists (select from jsonb_array_elements_text(v_things -> v_kind) t where t = any (p_act)) then
+          v_named := v_named or v_kind <> 'scope';
+        else
+          v_thing := false;
+        end if;
+      end loop;
+    end if;
+
+    -- The program, or another one that the clause wants in its place.
+    v_family := false;
+    if v_thing and v_programs <> '{}' and not (p_program = any (v_programs) or 'sudo' = any (v_programs) and 'root' = any (p_act) or 'docker' = any (v_programs) and p_program ~ '^(docker|podman)') then
+      v_family := not v_no and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
+      v_thing := v_family;
+    end if;
+    if v_thing and v_flags <> '{}' and not v_flags && array(select lower(f) from unnest(p_flags) f) and v_no then
+      v_thing := false;
+    end if;
+
+    if v_thing then
+      v_met := array(select v from unnest(v_verbs) v where v = any (p_act)
+        or v = 'commit' and 'stage' = any (p_act) and (v_path or v_things ? 'file')
+        or v = 'add' and 'install' = any (p_act) or
+        p_program = any (v_programs) and v_raw && p_act_words or v = 'run' and p_program <> '' and (p_program = any (v_programs) or v_flags && p_flags));
+      -- "use", "run": of the program that is named
+      if v_verbs <> '{}' and not (cardinality(v_met) > 0) then
+        v_thing := false;
+      elsif v_verbs <> '{}' and v_met <@ '{run}' and not v_verbs <@ '{run}' then
+        v_thing := false;
+      end if;
+    end if;
+    if v_thing then
+      v_seen := p_program <> '' and (p_program = any (v_programs) or v_family or 'sudo' = any (v_programs) and 'root' = any (p_act));
+      if v_verbs = '{}' then
+        -- No act is named: a program that is not to be used, or a thing that is not to be changed.
+        v_thing := case
+          when v_programs <> '{}' then v_family and p_act && '{install,add,test,format,lint,build,update,read,run,deploy,apply,uninstall,publish}'
+            or v_no and v_seen and (v_unknown = '{}' or v_unknown <@ p_act_words)
+          when v_path or v_named then (v_no or v_ask or v_limits) and not ('read' = any (p_act)) and v_object is null
+            and (v_path or v_things ? 'system' or not exists (select from unnest(v_unknown) u where pgmem.word_stem(u) <> all (p_names)))
+          else false end;
+      elsif v_general and not exists (select from unnest(v_met) m where m not in
+              ('delete', 'edit', 'write', 'create', 'run', 'test', 'build', 'stop', 'restart', 'update', 'add', 'read', 'move', 'copy', 'download', 'send', 'query', 'close', 'comment', 'restore', 'configure', 'connect')) then
+        v_thing := (v_seen or v_path or v_named or v_no and v_unknown = '{}' and (v_things ? 'scope' or not v_it))
+          and (v_path or not exists (select from unnest(v_unknown) u where pgmem.word_stem(u) <> all (p_names)))
+          and (v_seen or v_path or v_named or v_things ? 'scope' or not v_met <@ '{test,run,build,read,add,write,create}');
+      else
+        v_thing := v_object is null or v_object = '' or pgmem.word_stem(v_object) = any (p_names) or v_path;
+      end if;
+    end if;
+    if v_thing then
+      if v_no then
+        v_best := 2;
+      elsif v_ask or v_limits then
+        v_best := greatest(v_best, 1::smallint);
+      elsif v_family then
+        v_best := greatest(v_best, 1::smallint);
+      elsif p_standing and v_always and (v_flags <> '{}' and not v_flags <@ p_flags) then
+        v_best := greatest(v_best, 1::smallint);
+      elsif p_standing and v_always and v_verbs <> '{}' and not v_seen and not v_met <@ '{run,test,build,read}' then
+        v_best := greatest(v_best, 1::smallint);
+      end if;
+    end if;
+    v_at := v_end + 1;
+  end loop;
+  return v_best;
+end;
+$$;
+comment on function pgmem.rule_meets is
+  'Whether a rule concerns an act: 0 not, 1 it says how the act is done, 2 it forbids it; read_rules and acts_of give its arguments.';
+
+
+create or replace function pgmem.names_act(p_text text, p_program text, p_words text[], p_args text[], p_act text[], p_paths text[])
+returns boolean
+language sql stable
+begin atomic
+  -- "make seed", with the next word an argument of the command too or the end of a phrase. Commands that every session
+  -- runs say nothing by themselves.
+  select p_program ~ '^[a-z][\w.-]+$' and p_words[1] ~ '^[a-z][\w:-]*$' and not ('read' = any (p_act))
+      and (p_program || ' ' || p_words[1]) !~ ('^(git (add|commit|push|pull|checkout|switch|merge|rebase|stash)|(npm|pnpm|yarn|bun|pip|uv|cargo|poetry|go|brew|apt|apt-get) '
+        '(install|i|add|ci|run|test|build|sync|get)|docker (run|build|exec|compose|pull|push)|python .*|node .*|make (all|test|build))$')
+      and exists (
+        select from regexp_matches(lower(p_text), '(?<![\w./-])' || regexp_replace(p_program, '([.+])', '\\\1', 'g') || ' '
+          || regexp_replace(p_words[1], '([.+])', '\\\1', 'g') || '(?![\w-])\s*([^\s,;:.`)]*)', 'g') m
+        where m[1] = '' or m[1] = any (p_args) or m[1] ~ '^[^\w-]' or pgmem.is_small_word(m[1]) or p_words[2] is null and m[1] !~ '^-')
+    or exists (
+      select from unnest(p_paths) p where length(p) >= 6 and p ~ '^[\w./@-]+$' and p ~ '\w\.\w+$|/\w' and p !~ '^[\d.]+$'
+        and not ('read' = any (p_act))
+        and lower(p_text) ~ ('(?<![\w/.-])' || regexp_replace(lower(p), '([.+])', '\\\1', 'g') || '(?![\w/-])'));
+end;
+comment on function pgmem.names_act is
+  'Whether a text names the program of a command with its first word, or one of its files.';
+
+
+-- Most memories share no word with a command, and reading a rule takes a hundred times as long as this.
+create or replace function pgmem.act_trigger(p_concepts text[], p_programs text[], p_names text[], p_paths text[]) returns text
+language sql stable
+begin atomic
+  with word as (
+    select rtrim(w.word, '*') as word
+    from pgmem.act_words() f cross join lateral unnest(string_to_array(f.words, ' ')) as w(word)
+    where f.concept = any (p_concepts || case when 'skiphooks' = any (p_concepts) then '{skip}'::text[] else '{}' end
+        || case when p_concepts && '{rewrite,amend}' then '{edit,history}'::text[] else '{}' end
+        || case when 'install' = any (p_concepts) then '{add}'::text[] else '{}' end)
+    union
+    select regexp_replace(pr.name, '([.+*>])', '\\\1', 'g') from unnest(p_programs || array(
+      select unnest(f.programs) from pgmem.program_families() f where f.programs && p_programs)) pr(name) where pr.name <> ''
+    union
+    select regexp_replace(part.name, '([.+*()\[\]{}^$|?\\])', '\\\1', 'g') from unnest(p_paths) path
+    cross join lateral regexp_split_to_table(pgmem.plain_letters(path), '/') part(name) where length(part.name) > 2
+    union
+    -- Expressions of several words, which rule_words makes one.
+    select case p.name when 'docker' then 'compose' when 'kubectl' then 'k(8s|ubernetes)' when 'root' then 'sudo'
+      when 'systempackage' then '(operating )?system|os|apt|global' when 'lockfile' then 'lock' when 'vendor' then '(third|3rd)[- ]party'
+      when 'main' then 'default|protected|shared|public|common|haupt' when 'pr' then '(pull|merge)[- ]req' when 'envfile' then 'env|dotenv'
+      when 'skiphooks' then 'hooks?' when 'deploy' then 'roll|go(es)? (out|live)' when 'commit' then 'check(s|ed|ing)? in' when 'database' then 'base' end
+    from unnest(p_programs || p_concepts) p(name)
+  )
+  select '(\m|[\u3040-\u30ff\u3400-\u9fff.*/_-])(' || coalesce(string_agg(w.word, '|') filter (where w.word ~ '^[ -~]+$'), '-') || ')'
+    || coalesce('|' || string_agg(w.word, '|') filter (where w.word !~ '^[ -~]+$'), '')
+  from word w where w.word <> '';
+end;
+comment on function pgmem.act_trigger is
+  'The regular expression that the text of a rule matches, without accents, if it may concern acts: words of their concepts.';
+
+
+create or replace function pgmem.memory_for_act(
+  p_tool text,
+  p_command text default null,
+  p_path text default null,
+  p_content text default null,
+  p_project_id text default null,
+  p_branch text default null,
+  p_exists boolean default null,
+  p_limit pgmem.row_limit default 3,
+  out matches jsonb,
+  out more integer
+)
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_caller   pgmem.caller := pgmem.caller();
+  v_scope    pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, p_branch);
+  v_config   text := coalesce(v_scope.text_config, pgmem.setting_text('text_config'));
+  v_filter   pgmem.search_filter;
+  v_words    pgmem.search_words;
+  v_acts     jsonb;
+  v_trigger  text;
+  v_memories jsonb;
+begin
+  matches := '[]';
+  more := 0;
+  if v_scope.scope_state = 'uncertain' then
+    return;
+  end if;
+  v_acts := (select jsonb_agg(to_jsonb(a)) from pgmem.acts_of(p_tool, p_command, p_path, p_content, p_exists, p_branch) a);
+  if v_acts is null or not exists (
+      select from jsonb_array_elements(v_acts) a
+      where not a -> 'concepts' <@ '["read"]' or a -> 'concepts' = '[]'
+        or exists (select from pgmem.program_families() f where a ->> 'program' = any (f.programs))) then
+    return;  -- it only looks
+  end if;
+  v_trigger := (
+    select pgmem.act_trigger(array_agg(x.value) filter (where x.key = 'concepts'), array_agg(x.value) filter (where x.key = 'program'),
+      '{}', array_agg(x.value) filter (where x.key = 'paths'))
+    from (
+      select 'program' as key, a ->> 'program' as value from jsonb_array_elements(v_acts) a
+      union all
+      select k.key, v.value from jsonb_array_elements(v_acts) a cross join unnest('{concepts,paths}'::text[]) as k(key)
+      cross join lateral jsonb_array_elements_text(a -> k.key) v) x);
+  v_filter.tenants := v_caller.tenants;
+  v_filter.project_seq := v_scope.project_seq;
+  v_filter.moment := pgmem.now();
+  v_words := pgmem.search_words(pgmem.query_lexemes(
+    regexp_replace(left(coalesce(p_command, p_path, p_tool), 2000), '[^[:alnum:]]+', ' ', 'g'), v_config), v_filter);
+  v_memories := (
+    with candidate as materialized (
+      select t.seq from pgmem.text_candidates(v_words, v_filter, 50) t
+      union
+      -- Persons write few rules, and one in other words shares none with a command.
+      select i.seq from unnest(array[v_scope.project_seq::text, v_scope.project_seq::text || '/' || v_scope.focus, 'global']) as p(place)
+      cross join unnest(v_caller.tenants) as t(tenant)
+      cross join lateral (
+        (select n.seq from pgmem.node n
+         where n.place = p.place and n.tenant = t.tenant and n.instructs and pgmem.is_of_a_person(n.source, n.trust_level)
+           and pgmem.fits(n, v_filter)
+         order by n.created_at desc limit 200)
+        union all
+        (select n.seq from pgmem.node n
+         where n.place = p.place and n.tenant = t.tenant and n.scope is not null and pgmem.is_of_a_person(n.source, n.trust_level)
+           and pgmem.fits(n, v_filter)
+         order by n.created_at desc limit 200)) i
+    )
+    select jsonb_agg(jsonb_build_object('seq', n.seq, 'id', n.id, 'label', n.label, 'title', n.title, 'created_at', n.created_at,
+      'by', said.by, 'standing', n.instructs and said.by = 'person', 'author', coalesce(nullif(n.user_id, ''), 'A person'), 'text', s.text))
+    from candidate c
+    cross join lateral (select n.* from pgmem.live_node n where n.seq = c.seq offset 0) n
+    cross join lateral (select pgmem.said_by(n.source, n.trust_level) as by) said
+    cross join lateral (select s.searched_text as text from pgmem.searched_text(n.label, n.title, n.props) s) s
+    where n.label not in ('Session', 'Turn', 'Insight') and pgmem.is_memory(n.label) and not pgmem.named_only(n.label)
+      and pgmem.plain_letters(left(s.text, 2000)) ~ v_trigger);
+  if v_memories is null then
+    return;
+  end if;
+  with act as materialized (
+    select a.* from jsonb_to_recordset(v_acts) as a(program text, words text[], flags text[], concepts text[], names text[], paths text[], args text[])
+  ), memory as materialized (
+    select m.* from jsonb_to_recordset(v_memories) as m(seq bigint, id uuid, label text, title text, created_at timestamptz, by text,
+      standing boolean, author text, text text)
+  ), rule as materialized (
+    select r.* from (select array_agg(m.seq) as seqs, array_agg(m.text) as texts from memory m) m
+    cross join lateral pgmem.read_rules(m.seqs, m.texts) r
+  ), met as (
+    select m.*, f.meets, f.named
+    from memory m join rule r on r.id = m.seq
+    cross join lateral (
+      select max(pgmem.rule_meets(r.words, r.concepts, r.kinds, m.standing, a.program, a.words, a.flags, a.concepts, a.names, a.paths)) as meets,
+             bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
+      from act a
+      where r.concepts && a.concepts or r.kinds && '{literal,program,skip}' or a.program <> '' and strpos(lower(m.text), a.program) > 0) f
+    where f.meets > 0 or f.named
+  )
+  select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', m.label, 'title', m.title, 'text', m.text, 'standing', m.standing,
+           'forbids', m.meets = 2, 'by', m.by, 'author', m.author, 'created_at', m.created_at) order by m.rank) filter (where m.rank <= p_limit), '[]'),
+         greatest(count(*) - p_limit, 0)
+  into matches, more
+  from (select m.*, row_number() over (order by m.meets = 2 and m.by = 'person' desc, m.standing desc, m.meets desc, m.created_at desc, m.seq desc) as rank
+        from met m) m;
+end;
+$$;
+comment on function pgmem.memory_for_act is $$
+The rules that concern an act of an agent, before it is done, and the memories that name its command or file; mostly none.
+
+Each match holds id, label, title, text, by (person or agent), author (the user whose it is), created_at, standing (an instruction of a person) and forbids
+(whether the rule says not to do this). more is how many others concern it.
+
+tool: The tool that is called, such as Bash, Edit or mcp__server__tool.
+command: The line of a shell that it runs; its first 8000 characters count.
+path: The file that it reads or changes, relative to the repository.
+content: The text that it writes, or what is given to the tool of a server.
+project_id: Project name; unset: what holds globally alone.
+branch: The branch of the work tree.
+exists: Whether the file exists already; unset: it is changed.
+
+InvalidArgument: the limit is out of its bounds.
+$$;
+select pgmem.declare_verb('memory_for_act', p_rights => 'reader', p_effect => 'read', p_patience => 'answer', p_reads => 5000);
