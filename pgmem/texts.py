@@ -17,6 +17,7 @@ __all__ = [
     "card_line",
     "conflict_line",
     "conversation_lines",
+    "cuts_instructions",
     "files_line",
     "fitting",
     "item_line",
@@ -264,6 +265,14 @@ def near_lines(matches: Iterable[Mapping[str, Any]]) -> list[str]:
         day = f"- [{kind}, {str(match['created_at'])[:10]}] "
         lines.append(day + _line(str(match["title"]), max(most - len(day), 40)))
     return lines
+
+
+def cuts_instructions(matches: Iterable[Mapping[str, Any]], lines: Iterable[str]) -> bool:
+    """Return whether one of the lines of these matches has only the beginning of an instruction."""
+    return any(
+        match["standing"] and (line.endswith("…") or str(match["title"]).endswith("…"))
+        for match, line in zip(matches, lines, strict=True)
+    )
 
 
 def result_line(result: Mapping[str, Any]) -> str:

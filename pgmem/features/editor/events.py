@@ -366,11 +366,14 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     found = {match["id"]: match for match in near} | answers
     new = [result for result in found.values() if event.session.first("shown", str(result["id"]))]
     new.sort(key=lambda result: result["id"] in answers)
-    lines = texts.near_lines(result for result in new if result["id"] not in answers)
+    decided = [result for result in new if result["id"] not in answers]
+    lines = texts.near_lines(decided)
+    is_cut = texts.cuts_instructions(decided, lines)
     lines += [texts.result_line(result) for result in new if result["id"] in answers]
     if root is not None:
         lines += _files(event, connection, project, prompt)
-    text, shown = texts.block(project, _ANSWERS, lines, _PROMPT_TOKENS)
+    heading = f"{_ANSWERS} {_NOT_WHOLE}" if is_cut else _ANSWERS
+    text, shown = texts.block(project, heading, lines, _PROMPT_TOKENS)
     return Brought(text, project, [result["id"] for result in new[:shown]])
 
 

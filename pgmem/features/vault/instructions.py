@@ -19,7 +19,7 @@ from uuid import UUID
 
 from pgmem import plain_files, texts
 from pgmem.errors import InvalidArgument
-from pgmem.escaping import as_data, shortened
+from pgmem.escaping import as_data, counted, shortened
 from pgmem.features.vault.fields import TEXTS
 from pgmem.memory import Memory
 
@@ -38,6 +38,7 @@ _CLOSING = b"<!-- /pgmem:instructions -->"
 _MENTION = re.compile(rb"<!-- /?pgmem:instructions")
 _LINE = re.compile(r"^- (?P<text>.*?) <!-- (?P<id>[0-9a-f-]{36}) -->$")
 _LINE_CHARS = 400
+_CUT = "not whole: read such a text in the memory of the project before you act on it."
 _MOST_BYTES = 4 * 2**20
 _MOST_TOKENS = 4_000
 _MOST_PROPOSALS = 20
@@ -89,12 +90,16 @@ def find(contents: bytes) -> Block | None:
 def render(
     project: str, standing: Iterable[Mapping[str, Any]], decisions: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """Return the lines of a block: what always holds in a project, and what was decided."""
-    lines = [f"## Memory of {_one_line(project, 100)}"]
+    """Return the lines of a block: what always holds in a project, and what was decided; and that some are cut."""
+    lines, cut = [f"## Memory of {_one_line(project, 100)}"], 0
     for heading, items in (("Standing instructions:", standing), ("Decisions:", decisions)):
-        found = [f"- {line_text(item)} <!-- {item['id']} -->" for item in items]
+        found = [(line_text(item), item["id"]) for item in items]
         if found:
-            lines += ["", heading, "", *found]
+            lines += ["", heading, "", *(f"- {text} <!-- {key} -->" for text, key in found)]
+        cut += sum(text.endswith("…") for text, _ in found)
+    if cut:
+        # A line of a list would be taken for a new instruction.
+        lines += ["", f"{counted(cut, 'line')} above {'is' if cut == 1 else 'are'} {_CUT}"]
     return lines
 
 

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.rows import DictRow
 
-from pgmem import static_vectors
+from pgmem import static_vectors, texts
 from pgmem.features.editor.events import nearest
 from tests.features.editor.conftest import Hook, context
 
@@ -121,3 +121,17 @@ def test_the_hook_brings_a_task_its_decisions_in_few_words_and_once_a_session(
     assert not set(lines) & set(again.splitlines())
     for talk in ("thanks, go on", "run it again", "looks good, commit it"):
         assert hook({**event, "session_id": "b", "prompt": talk}, PGMEM_PROJECT="bikes") is None
+
+
+@pytest.mark.parametrize(
+    ("title", "standing", "cut"),
+    [
+        ("Always page lists by keyset", True, False),
+        ("Always page lists by keyset" + ", in each endpoint" * 20, True, True),
+        ("Always page lists by …", True, True),
+        ("Page lists by keyset" + ", in each endpoint" * 20, False, False),
+    ],
+)
+def test_a_prompt_says_that_an_instruction_is_not_whole(title: str, standing: bool, cut: bool) -> None:
+    match = {"title": title, "standing": standing, "by": "person", "created_at": "2026-01-01"}
+    assert texts.cuts_instructions([match], texts.near_lines([match])) is cut

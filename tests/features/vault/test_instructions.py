@@ -41,6 +41,17 @@ def test_no_text_of_a_memory_closes_the_block(text: str) -> None:
     assert (block.before, block.after, block.changed) == (b"mine\n\n", b"\n", False)
 
 
+def test_a_block_says_that_a_line_of_it_is_cut_and_proposes_nothing_for_that() -> None:
+    long = {**ITEM, "id": "11234567-89ab-4cde-8f01-23456789abcd", "content": "Always answer in English " * 40}
+    lines = instructions.render("shop", [ITEM, long], [])
+    assert lines[-1].startswith("1 line above is not whole")
+    assert not any("not whole" in line for line in LINES)
+    block = instructions.find(instructions.put(b"", lines))
+    assert block is not None
+    written = {str(item["id"]): instructions.line_text(item) for item in (ITEM, long)}
+    assert instructions.proposals(block, written) == []
+
+
 @pytest.mark.parametrize("contents", [
     b"<!-- /pgmem:instructions -->", b"<!-- pgmem:instructions -->", instructions.put(b"", LINES) * 2,
     b"<!-- /pgmem:instructions --><!-- pgmem:instructions -->",
