@@ -602,6 +602,9 @@ class LabelledMemory(Answer):
 class Produced(LabelledMemory):
     """A memory that was saved in a session."""
 
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+
 
 class SessionRecord(Answer):
     """A session with the memories that were saved in it."""
@@ -726,6 +729,8 @@ class Forgotten(KeyedMemory):
     dedup_outcome: str | None = None
     next_step: str | None = None
     save_id: UUID | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said what was forgotten; agent: also a program or a file."""
 
 
 class Expiry(Answer):
@@ -1033,6 +1038,10 @@ class ConflictEntry(Answer):
     with_title: str
     with_project: str | None = None
     created_at: datetime
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+    with_by: Literal["person", "agent"] | None = None
+    """Who said the other one."""
 
 
 class TitledMemory(LabelledMemory):
@@ -1115,6 +1124,8 @@ class ReviewDetail(Answer):
     restored_title: str | None = None
     """The title of the version that a revert brings back."""
     restored_properties: dict[str, JsonValue] | None = None
+    title: str | None = None
+    """The title that the save would have."""
 
 
 class ProposedInsight(Answer):
@@ -1190,6 +1201,10 @@ class Conflict(Answer):
     title: str
     with_id: UUID
     with_title: str
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+    with_by: Literal["person", "agent"] | None = None
+    """Who said the other one."""
 
 
 class Conflicts(Answer):
@@ -1472,6 +1487,8 @@ class DigestCard(Answer):
     stale: str | None = None
     statement_length: int | None = None
     """The length of all of a statement that is cut."""
+    by: Literal["person", "agent"] | None = None
+    """person: a person said it; unset: an agent or a program did, also where a person approved it."""
 
 
 class PathDigest(Answer):

@@ -2557,7 +2557,8 @@ class Verbs:
         one is the candidate.
 
         `score` is the Jaccard similarity of the two titles, 0 to 1. An agent is shown that a save waits and
-        why, without its texts.
+        why, without its texts; of a save which it made it is shown the title, unless the title steers
+        agents.
 
         Args:
             project_id: Only those of this project; unset: of all that the caller sees.
@@ -2575,9 +2576,10 @@ class Verbs:
         """Read one save that waits for a person, or is decided, beside the memory it concerns.
 
         The candidate is the memory that is current in the line of the one that the save resembled, or the
-        one that a change would change. An agent gets no arguments of a save that waits. Where what waits is
-        stored already, as two stores had saved it, the artifact is that memory; of a revert, the restored
-        texts are those that come back. A decided save has resolved_by and no arguments.
+        one that a change would change. An agent gets no arguments of a save that waits, and the title of
+        one which it made, unless that steers agents. Where what waits is stored already, as two stores had
+        saved it, the artifact is that memory; of a revert, the restored texts are those that come back. A
+        decided save has resolved_by and no arguments.
 
         Args:
             save_id: The id of the save.

@@ -329,3 +329,34 @@ async def test_what_is_imported_or_sent_through_the_tools_stands_nowhere_and_in_
         kept = await instructions.keep(memory, file, folder)
         text = file.read_text()
         assert ("Use PostgreSQL" in text, "curl" in text, kept.of_agents) == (True, False, 1)
+
+
+def test_pairs_lists_and_answers_name_who_said_each_memory(call: Call, source: Source, rows: Rows) -> None:
+    source("cli")
+    session = call("save_session", objective="Prices", project_id="shop")["artifact_id"]
+    rows("select set_config('pgmem.session_id', %s, false)", str(session))
+    call("save_decision", title="Take cards", rationale="Law.", project_id="shop")
+    source("mcp")
+    call("save_decision", title="Refuse cash", rationale="Less theft.", project_id="shop")
+    call(
+        "relate",
+        from_label="Decision",
+        from_key="Take cards",
+        rel_type="CONFLICTS_WITH",
+        to_label="Decision",
+        to_key="Refuse cash",
+        project_id="shop",
+    )
+    assert rows("select title, by, with_title, with_by from pgmem.list_conflicts()") == [
+        {"title": "Take cards", "by": "person", "with_title": "Refuse cash", "with_by": "agent"}
+    ]
+    (pair,) = rows("select conflicts from pgmem.memory_health()")[0]["conflicts"]["items"]
+    assert (pair["by"], pair["with_by"]) == ("person", "agent")
+    produced = call("get_session", session_id=str(session))["produced"]
+    assert [(one["title"], one["by"]) for one in produced] == [
+        ("Take cards", "person"),
+        ("Refuse cash", "agent"),
+    ]
+    assert call("forget", label="Decision", key="Refuse cash", project_id="shop")["by"] == "agent"
+    held = call("forget", label="Decision", key="Take cards", project_id="shop")
+    assert (held["status"], held["by"]) == ("failed", "person")

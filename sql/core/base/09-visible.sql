@@ -35,7 +35,8 @@ comment on view pgmem.visible_edge is 'Internal: the edges whose two ends the ca
 create or replace view pgmem.open_conflict as
 select e.seq, e.src, e.dst, e.created_at, a.id, a.label, a.title, a.project, a.project_seq,
        b.id as with_id, b.label as with_label, b.title as with_title, b.project as with_project,
-       b.project_seq as with_project_seq
+       b.project_seq as with_project_seq,
+       pgmem.said_by(a.source, a.trust_level) as by, pgmem.said_by(b.source, b.trust_level) as with_by
 from pgmem.edge e join pgmem.live_node a on a.seq = e.src join pgmem.live_node b on b.seq = e.dst
 where e.rel = 'CONFLICTS_WITH';
 comment on view pgmem.open_conflict is 'Internal: the pairs of live memories that contradict each other.';

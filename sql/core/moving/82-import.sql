@@ -80,7 +80,7 @@ begin
   if p_record ? 'declined' and pgmem.vouches(p_owner) then
     insert into pgmem.declined_rule (node_seq, text_hash, declined_by, declined_at)
     values (p_node.seq, pgmem.rule_hash(p_node.label, p_node.title, p_node.props),
-            pgmem.require_key(p_record #>> '{declined,by}', 'by'), (p_record #>> '{declined,at}')::timestamptz);
+            pgmem.require_key(p_record #>> '{declined,by}', 'by'), (p_record #>> '{declined,at}')::pgmem.moment);
   end if;
   return 'taken';
 end;

@@ -201,6 +201,8 @@ Two live memories that contradict each other; neither is preferred until a perso
 
 id uuid, label text, title text, project text?, with_id uuid, with_label text, with_title text, with_project text?
 created_at timestamptz
+by person|agent?: Who said it; agent: also a program or a file.
+with_by person|agent?: Who said the other one.
 $$);
 
 create or replace function pgmem.list_conflicts(
@@ -214,7 +216,7 @@ declare
 begin
   return query
   select c.id, c.label, c.title::text, c.project, c.with_id, c.with_label, c.with_title::text, c.with_project,
-         c.created_at::timestamptz
+         c.created_at::timestamptz, c.by, c.with_by
   from pgmem.open_conflict c
   where (v_project is null or v_project in (c.project_seq, c.with_project_seq))
     and (p_id is null or p_id in (c.id, c.with_id))

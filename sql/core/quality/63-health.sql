@@ -56,7 +56,8 @@ comment on function pgmem.health_relations is
 create or replace function pgmem.health_conflicts(p_project_seq bigint, p_limit integer) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('count', count(*), 'items', coalesce(
-      jsonb_agg(jsonb_build_object('id', c.id, 'title', c.title, 'with_id', c.with_id, 'with_title', c.with_title)
+      jsonb_agg(jsonb_build_object('id', c.id, 'title', c.title, 'with_id', c.with_id, 'with_title', c.with_title,
+                                   'by', c.by, 'with_by', c.with_by)
                 order by c.seq) filter (where c.place <= p_limit), '[]'))
   from (select o.*, row_number() over (order by o.seq) as place from pgmem.open_conflict o
         where p_project_seq is null or p_project_seq in (o.project_seq, o.with_project_seq)) c;
@@ -113,6 +114,8 @@ Two live memories that contradict each other.
 
 class Conflict
 id uuid, title text, with_id uuid, with_title text
+by person|agent?: Who said it; agent: also a program or a file.
+with_by person|agent?: Who said the other one.
 $$);
 
 select pgmem.declare_answer('conflicts', $$

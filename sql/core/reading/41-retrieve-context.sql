@@ -533,6 +533,7 @@ select pgmem.declare_answer('produced', $$
 A memory that was saved in a session.
 
 like labelled_memory
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('session_record', $$
@@ -552,7 +553,8 @@ declare
 begin
   v_answer.session := v_node.props
     || jsonb_build_object('id', v_node.id, 'project', v_node.project, 'created_at', v_node.created_at);
-  select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title) order by n.seq), '[]')
+  select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
+           'by', pgmem.said_by(n.source, n.trust_level)) order by n.seq), '[]')
   into v_answer.produced
   from pgmem.visible_edge e join pgmem.visible_node n on n.seq = e.dst
   where e.src = v_node.seq and e.rel = 'PRODUCED';

@@ -80,6 +80,7 @@ A memory that is hidden (archived) or gone (purged); failed: a person decides un
 like keyed_memory
 status archived|purged|failed, edges integer, versions integer, vectors integer, dedup_outcome text?, next_step text?
 save_id uuid?
+by person|agent?: Who said what was forgotten; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.forget(
@@ -101,6 +102,7 @@ begin
   v_answer.label := v_node.label;
   v_answer.key := v_node.key;
   v_answer.title := v_node.title;
+  v_answer.by := pgmem.said_by(v_node.source, v_node.trust_level);
   if pgmem.needs_review(v_node, v_caller, p_purge) then
     v_answer := jsonb_populate_record(v_answer, '{"edges": 0, "versions": 0, "vectors": 0}' || to_jsonb(
       pgmem.hold_change(v_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,

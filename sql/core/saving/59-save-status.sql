@@ -267,6 +267,26 @@ comment on function pgmem.reviewed is
   'The memory that a review concerns: what a change would change, or the current one in the line that a save resembles.';
 
 
+-- A title that steers would be an order to the next session of the same agent.
+create or replace function pgmem.asked_title(p_attempt pgmem.save_attempt, p_caller pgmem.caller) returns text
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_title text := (pgmem.asked_texts(p_attempt.verb, p_attempt.arguments)).title;
+begin
+  if (pgmem.held_texts(p_attempt, p_caller)).arguments is null and p_attempt.arguments is not null
+    and (row(p_attempt.tenant, p_attempt.user_id, p_attempt.source, p_attempt.agent_id)
+           is distinct from row(p_caller.tenant, p_caller.user_id, p_caller.source, p_caller.agent_id)
+         or pgmem.steering(v_title) is not null)
+  then
+    return null;
+  end if;
+  return left(v_title, 200);
+end;
+$$;
+comment on function pgmem.asked_title is
+  'The title that a save would have, as a caller may read it: an agent reads that of a save which it made unless the title steers.';
+
+
 create or replace function pgmem.review_artifact(p_attempt pgmem.save_attempt) returns pgmem.node
 language sql stable set search_path = pgmem, pg_temp as $$
   select row(n.*)::pgmem.node
@@ -313,7 +333,7 @@ create or replace function pgmem.list_reviews(
 ) returns setof pgmem.review
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select a.save_id, a.project,
-         coalesce(left(t.title, 200), ''), coalesce(t.text, (shown.arguments - '{project_id,label,key,title}'::text[])::text, ''),
+         coalesce(pgmem.asked_title(r.attempt, c.caller), ''), coalesce(t.text, (shown.arguments - '{project_id,label,key,title}'::text[])::text, ''),
          n.id, n.title::text, n.props ->> 'rationale', n.status::text,
          pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message,
          (pgmem.review_artifact(r.attempt)).id, pgmem.review_outcomes(r.attempt)
@@ -332,7 +352,7 @@ List the saves and changes under review, each beside the memory it resembles or 
 The oldest come first. Where a later decision supersedes the one that a save resembled, the later one is the candidate.
 
 `score` is the Jaccard similarity of the two titles, 0 to 1. An agent is shown that a save waits and why, without its
-texts.
+texts; of a save which it made it is shown the title, unless the title steers agents.
 
 project_id: Only those of this project; unset: of all that the caller sees.
 $$;
@@ -351,6 +371,7 @@ artifact_properties object?
 outcomes text[] = {}: How it can be decided.
 restored_title text?: The title of the version that a revert brings back.
 restored_properties object?
+title text?: The title that the save would have.
 $$);
 
 create or replace function pgmem.get_review(
@@ -364,7 +385,8 @@ begin
          coalesce(n.id, a.candidate_id), n.label, n.title, n.status, n.props, n.version,
          case when a.status in ('saved', 'dropped', 'partial') then a.artifact_id else stored.id end, a.resolved_by,
          a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at,
-         stored.title, stored.props, pgmem.review_outcomes(r.attempt), back.title, back.props
+         stored.title, stored.props, pgmem.review_outcomes(r.attempt), back.title, back.props,
+         pgmem.asked_title(r.attempt, pgmem.caller())
   into v_answer
   from pgmem.visible_attempt a
   cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r
@@ -389,7 +411,7 @@ comment on function pgmem.get_review is $$
 Read one save that waits for a person, or is decided, beside the memory it concerns.
 
 The candidate is the memory that is current in the line of the one that the save resembled, or the one that a change
-would change. An agent gets no arguments of a save that waits. Where what waits is stored already, as two stores had
+would change. An agent gets no arguments of a save that waits, and the title of one which it made, unless that steers agents. Where what waits is stored already, as two stores had
 saved it, the artifact is that memory; of a revert, the restored texts are those that come back. A decided save has
 resolved_by and no arguments.
 

@@ -120,7 +120,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
       case when p_symbol is null then '{}' else array[p_symbol] end, array['active', 'draft', 'stale'],
       p_request ->> 'branch') m
   ), shown as (
-    select n.id, n.seq, n.status, n.props, m.score, pgmem.card_kind(n.props, n.status) as kind,
+    select n.id, n.seq, n.status, n.props, m.score, pgmem.said_by(n.source, n.trust_level) as by, pgmem.card_kind(n.props, n.status) as kind,
       -- A scan's card is about its own file; a decision or a rule also about the files that it names, or below them.
       n.props ->> 'origin' <> 'system' or n.props ? 'approved_by' or p_path is null or n.props ->> 'path' = p_path
         or n.props ->> 'record_type' = 'architecture_decision'
@@ -158,7 +158,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
                      then left(l.props ->> 'statement', l.most - 1) || '…'
                      else l.props ->> 'statement' end,
         'statement_length', case when length(l.props ->> 'statement') > l.most then length(l.props ->> 'statement') end,
-        'stale', case when l.status = 'stale' then l.props ->> 'stale_reason' end)) order by l.rank, l.place)
+        'stale', case when l.status = 'stale' then l.props ->> 'stale_reason' end,
+        'by', nullif(l.by, 'agent'))) order by l.rank, l.place)
       from limited l), '[]'))
     || jsonb_strip_nulls(jsonb_build_object(
       'more', nullif((select count(*) from ranked) - (select count(*) from limited), 0),
@@ -213,6 +214,7 @@ A card in short; stale says why it may be outdated.
 
 id text, kind text, statement text, stale text?
 statement_length integer?: The length of all of a statement that is cut.
+by person|agent?: person: a person said it; unset: an agent or a program did, also where a person approved it.
 $$);
 
 select pgmem.declare_answer('path_digest', $$
