@@ -6,6 +6,10 @@
 select pgmem.number_cell(n.cell) from (select coalesce(%s, v.cell) as cell from pgmem.schema_version v) n
 where n.cell is not null
 
+-- step: may_create
+select current_user::text, current_database()::text
+where to_regnamespace('pgmem') is null and not has_database_privilege(current_database(), 'create')
+
 -- step: left
 select coalesce(sum(s.waiting), 0)::integer, (count(*) filter (where s.index_missing))::integer,
   (select count(*) from (select from pgmem.node n where n.instructs and pgmem.is_live(n.status, n.valid_from, n.valid_to)

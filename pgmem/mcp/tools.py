@@ -26,7 +26,7 @@ from pgmem.declaration import Verb
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
 from pgmem.mcp import approval as approvals
 from pgmem.mcp.app import App
-from pgmem.mcp.arguments import declare
+from pgmem.mcp.arguments import AsSent, declare
 from pgmem.mcp.shapes import shapes
 from pgmem.memory import Memory
 
@@ -76,7 +76,9 @@ def _answers_as_it_is(server: MCPServer[App], name: str) -> None:
     """Let the SDK pass a tool's answer on: it is of its class already, and the server writes the text itself."""
     tool = server._tool_manager.get_tool(name)
     assert tool is not None
-    meta, run = tool.fn_metadata, tool.fn
+    kept = tool.fn_metadata
+    meta = AsSent.model_construct(**{name: getattr(kept, name) for name in type(kept).model_fields})
+    tool.fn_metadata, run = meta, tool.fn
     model: Any = meta.output_model
     adapter: TypeAdapter[Any] = TypeAdapter(model)
     listed = meta.wrap_output  # a list is the field of an object, as an answer is one

@@ -244,3 +244,22 @@ def _rows(connection: psycopg.Connection[DictRow]) -> DictRow | None:
         "select (select count(*) from pgmem.node) as nodes, (select count(*) from pgmem.edge) as edges,"
         " (select count(*) from pgmem.save_attempt) as saves"
     ).fetchone()
+
+
+@pytest.mark.parametrize(
+    "topic",
+    ['["x"]', "[]", '{"a": 1}', "null", "true", "[draft] the till", '[1, 2, {"b": null}]', '"quoted"'],
+)
+async def test_a_text_that_looks_like_json_stays_a_text_where_text_is_optional(
+    answer: Answer, connection: psycopg.Connection[DictRow], topic: str
+) -> None:
+    await answer("save_session", objective="open", project_id="shop")
+    saved = await answer("save_context", content="The till opens at nine.", project_id="shop", topic=topic)
+    row = connection.execute("select title from pgmem.node where id = %s", (saved["artifact_id"],)).fetchone()
+    assert row == {"title": topic}
+
+
+async def test_a_list_or_an_object_may_still_be_sent_as_json_text(answer: Answer) -> None:
+    await answer("save_session", objective="open", project_id="shop", next_actions='["lock up"]')
+    found = await answer("search_memory", query="open", project_id="shop", labels='["Session"]')
+    assert len(found["results"]) == 1
