@@ -496,6 +496,16 @@ create or replace function pgmem.save_context(p_content text, p_project_id text,
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, YMD'
+ SET "IntervalStyle" TO 'postgres'
+ SET extra_float_digits TO '1'
+ SET bytea_output TO 'hex'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+ SET row_security TO 'on'
  SET client_min_messages TO 'notice'
 AS $function$
 begin
@@ -512,6 +522,16 @@ create or replace function pgmem.save_decision(p_title text, p_rationale text, p
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, YMD'
+ SET "IntervalStyle" TO 'postgres'
+ SET extra_float_digits TO '1'
+ SET bytea_output TO 'hex'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+ SET row_security TO 'on'
  SET client_min_messages TO 'notice'
 AS $function$
 begin
@@ -528,6 +548,16 @@ create or replace function pgmem.save_pattern(p_trigger text, p_repeatable_steps
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, YMD'
+ SET "IntervalStyle" TO 'postgres'
+ SET extra_float_digits TO '1'
+ SET bytea_output TO 'hex'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+ SET row_security TO 'on'
  SET client_min_messages TO 'notice'
 AS $function$
 begin
@@ -544,6 +574,16 @@ create or replace function pgmem.save_session(p_objective text, p_project_id tex
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, YMD'
+ SET "IntervalStyle" TO 'postgres'
+ SET extra_float_digits TO '1'
+ SET bytea_output TO 'hex'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+ SET row_security TO 'on'
  SET client_min_messages TO 'notice'
 AS $function$
 begin
@@ -624,6 +664,16 @@ create or replace function pgmem.upsert_entity(p_entity_name text, p_fact text, 
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pgmem', 'pg_temp'
+ SET standard_conforming_strings TO 'on'
+ SET "TimeZone" TO 'UTC'
+ SET "DateStyle" TO 'ISO, YMD'
+ SET "IntervalStyle" TO 'postgres'
+ SET extra_float_digits TO '1'
+ SET bytea_output TO 'hex'
+ SET array_nulls TO 'on'
+ SET transform_null_equals TO 'off'
+ SET quote_all_identifiers TO 'off'
+ SET row_security TO 'on'
  SET client_min_messages TO 'notice'
 AS $function$
 begin

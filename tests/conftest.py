@@ -31,6 +31,7 @@ from psycopg.rows import DictRow, dict_row, scalar_row
 from pgmem import Memory
 from pgmem.install import schema
 from pgmem.settings import Settings
+from tests.fixtures import hostile
 from tests.fixtures.fronts import COPY, SENT, Fronts
 from tests.fixtures.places import begin_run, roomy_place
 
@@ -66,6 +67,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Take away what killed runs left, and begin this one."""
     begin_run(config)
+    if hostile.is_lane():
+        hostile.keep_own_sessions_plain(os.environ["PGMEM_TEST_DSN"] if is_managed() else None)
 
 
 def pytest_collection(session: pytest.Session) -> None:
@@ -123,7 +126,8 @@ def chosen_server(config: pytest.Config) -> str:
     if config.getoption("markexpr") == "docker":
         return "separate containers, by docker/compose.yaml"
     if is_managed():
-        return "the server of PGMEM_TEST_DSN, as a plain role; its superuser by PGMEM_TEST_ADMIN_DSN"
+        made = " with hostile defaults" if hostile.is_lane() else ""
+        return f"the server of PGMEM_TEST_DSN, as a plain role{made}; its superuser by PGMEM_TEST_ADMIN_DSN"
     if "PGMEM_TEST_DSN" in os.environ:
         return "the server of PGMEM_TEST_DSN"
     chosen = config.getoption("--postgres") or ("embedded" if find_spec("pgserver") else "docker")
@@ -273,6 +277,9 @@ def new_database(server: str, template: str) -> Iterator[str]:
     admin.execute(sql.SQL(COPY).format(sql.Identifier(name), sql.Identifier(template)))
     try:
         give_to_client(admin, name)
+        if hostile.is_lane():
+            login = conninfo_to_dict(as_client(server, name)).get("user")
+            hostile.make_hostile(admin, name, str(login) if login else None)
         yield as_client(server, name)
     finally:
         drop = sql.SQL("drop database if exists {} with (force)")

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from pydantic import TypeAdapter, ValidationError
 
 from pgmem._verbs import VERBS
-from pgmem.database.identity import Opening
+from pgmem.database.identity import READ_COMMITTED, Opening
 from pgmem.database.times import mended, readable
 from pgmem.errors import InvalidArgument
 
@@ -75,6 +75,7 @@ class Request:
         """
         cursor = readable(connection)
         async with connection.pipeline():
+            await connection.execute(READ_COMMITTED)
             await connection.execute(*opening)
             await cursor.execute(self._statement, self._params)
         return await cursor.fetchall()

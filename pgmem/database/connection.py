@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from typing import Any, LiteralString, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg import AsyncConnection, AsyncPipeline
@@ -13,17 +13,12 @@ from psycopg.abc import PQGen
 from psycopg.rows import DictRow, dict_row
 
 from pgmem.database.closing import to_its_end
+from pgmem.database.identity import PIN
 from pgmem.database.pipeline import first_error_only, sent_first
 from pgmem.database.silent import NO_CELL
 from pgmem.errors import CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
 
 T = TypeVar("T")
-
-AS_TEXT: LiteralString = (
-    "set local timezone = 'UTC'; set local datestyle = 'ISO, YMD'; set local intervalstyle = 'postgres';"
-    " set local extra_float_digits = 1; set local bytea_output = 'hex'"
-)
-"""What decides how a value is written as text: rows of two databases are compared by their texts."""
 
 _CANCEL_S = 2.0  # to ask the server to cancel a statement
 
@@ -61,6 +56,22 @@ class Connection(AsyncConnection[DictRow]):
             yield pipeline
 
 
+def settled(dsn: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """Connect outside of the pools and begin a transaction with the settings of pgmem, whatever those of the login are.
+
+    Args:
+        dsn: where.
+    """
+    connection = psycopg.connect(dsn, client_encoding="UTF8")
+    try:
+        connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        connection.execute(PIN)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
 @asynccontextmanager
 async def opened(dsn: str, **options: Any) -> AsyncIterator[Connection]:
     """Give a connection outside the pools for the time of the block; a transaction that is open then is rolled back.
@@ -73,7 +84,9 @@ async def opened(dsn: str, **options: Any) -> AsyncIterator[Connection]:
         dsn: where.
         options: those of psycopg; rows are dicts unless they say otherwise.
     """
-    connection = await Connection.connect(dsn, **{"row_factory": dict_row, **options})
+    connection = await Connection.connect(
+        dsn, **{"row_factory": dict_row, "client_encoding": "UTF8", **options}
+    )
     try:
         yield connection
     finally:

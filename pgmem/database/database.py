@@ -24,7 +24,7 @@ from pgmem.database.call import Request
 from pgmem.database.closing import Tasks, to_its_end
 from pgmem.database.connection import connecting, losing, opened
 from pgmem.database.dsn import place, with_limits
-from pgmem.database.identity import Identity, opening
+from pgmem.database.identity import PIN, Identity, opening
 from pgmem.database.pool import Pool, Pools, give_back
 from pgmem.database.replica import NOT_READ_BACK, ON_PRIMARY, READS, Position, Replica
 from pgmem.database.wakes import Wakes
@@ -430,7 +430,9 @@ class Database:
             return await self._send(request, limit, pools.primary)
         with translate():
             patience = min(limit, self.settings.connect_timeout_s)
-            return await pools.alone(pools.checking, request.send, patience)
+            return await pools.alone(
+                pools.checking, lambda connection: request.read(connection, (PIN, ())), patience
+            )
 
     async def _read_from(self, replica: Replica, request: Request, limit: float) -> list[DictRow] | None:
         """Call a verb on the replica; None if the replica fails, which then rests, and the primary has to answer."""

@@ -1,4 +1,4 @@
-"""The identity of a caller: settings `pgmem.*` that every transaction sets before it calls a verb.
+"""The identity of a caller, and the settings of a session: every transaction sets both before it calls a verb.
 
 This module imports nothing but the standard library, because `pgmem surface` starts at every edit in an editor.
 """
@@ -30,13 +30,48 @@ class Identity(NamedTuple):
 
 _FIELDS: tuple[LiteralString, ...] = Identity._fields
 SET_FOR_TRANSACTION: LiteralString = "select " + ", ".join(
-    f"set_config('pgmem.{name}', %s, true)" for name in _FIELDS
+    f"pg_catalog.set_config('pgmem.{name}', %s, true)" for name in _FIELDS
 )
 """Sets an `Identity`, the parameters of this statement, until the transaction ends."""
 
+BEGIN: LiteralString = "begin isolation level read committed"
+"""Begins a transaction that may write, whatever isolation the database or the role has as its default."""
+READ_COMMITTED: LiteralString = "set transaction_isolation = 'read committed'"
+"""The same as the first statement of what is sent in one round trip; the next transaction has its default again."""
+
+_PINNED: dict[LiteralString, LiteralString] = {
+    "timezone": "UTC",  # a time without a zone is one of UTC
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "bytea_output": "hex",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    "array_nulls": "on",
+    "quote_all_identifiers": "off",
+    "search_path": "pg_catalog, pg_temp",
+    "row_security": "on",
+    "lock_timeout": "0",
+    "idle_in_transaction_session_timeout": "0",
+}
+"""The settings that a database or a role may have otherwise, and on which a value or a statement of pgmem depends."""
+_AS_TEXT = ("timezone", "datestyle", "intervalstyle", "extra_float_digits", "bytea_output")
+
+# PostgreSQL 17 brought the last one.
+_PIN: LiteralString = (
+    ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in _PINNED.items())
+    + ", case when pg_catalog.current_setting('server_version_num')::pg_catalog.int4 >= 170000"
+    " then pg_catalog.set_config('transaction_timeout', '0', true) end"
+)
+PIN: LiteralString = f"select {_PIN}"
+"""Sets them until the transaction ends."""
+AS_TEXT: LiteralString = "; ".join(f"set local {name} = '{_PINNED[name]}'" for name in _AS_TEXT)
+"""Those that decide how a value is written as text: rows of two databases are compared by their texts."""
+
 # JIT is off because compilation takes longer than any statement here runs.
 _OPENING: LiteralString = (
-    f"{SET_FOR_TRANSACTION}, set_config('jit', 'off', true), set_config('statement_timeout', %s, true)"
+    f"{SET_FOR_TRANSACTION}, {_PIN}, pg_catalog.set_config('jit', 'off', true),"
+    " pg_catalog.set_config('statement_timeout', %s, true)"
 )
 
 
@@ -45,7 +80,7 @@ Opening: TypeAlias = tuple[LiteralString, tuple[str, ...]]
 
 
 def opening(identity: Identity, timeout_s: float) -> Opening:
-    """Return the first statement of a transaction and its parameters: identity, no JIT, statement timeout.
+    """Return the first statement of a transaction and its parameters: identity, settings, statement timeout.
 
     It is a separate statement: a timeout that is set inside a function does not stop the running call.
 

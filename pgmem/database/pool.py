@@ -22,9 +22,9 @@ from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from pgmem.database.call import Request
 from pgmem.database.closing import to_its_end
-from pgmem.database.connection import Connection, connecting, losing, opened
+from pgmem.database.connection import Connection, connecting, losing, opened, settled
 from pgmem.database.dsn import place, with_limits
-from pgmem.database.identity import Identity, opening
+from pgmem.database.identity import BEGIN, Identity, opening
 from pgmem.database.shares import Recent, Shares
 from pgmem.database.silent import NO_CELL, Silent
 from pgmem.errors import (
@@ -130,7 +130,7 @@ class Pools:
                 settings.data_dir, settings.embedded_port, settings.embedded
             )
             dsn = self.server.start()
-            with connecting("The embedded server"), psycopg.connect(dsn) as connection:
+            with connecting("The embedded server"), settled(dsn) as connection:
                 with suppress(SchemaOutdated):
                     schema.check_version(connection)
                     return dsn
@@ -140,7 +140,7 @@ class Pools:
             return dsn
         place(settings.dsn)
         limited = with_limits(settings.dsn, settings.connect_timeout_s)
-        with connecting("PGMEM_DSN"), psycopg.connect(limited) as connection:
+        with connecting("PGMEM_DSN"), settled(limited) as connection:
             self.is_front = schema.check_version(connection)
         return settings.dsn
 
@@ -196,7 +196,12 @@ class Pools:
             connection_class=Connection,
             # Prepared statements fail behind a pooler in transaction mode; the embedded server has none.
             # What is sent in one round trip is one transaction by itself; another one sends begin and commit.
-            kwargs={"row_factory": dict_row, "prepare_threshold": 2 if prepare else None, "autocommit": True},
+            kwargs={
+                "row_factory": dict_row,
+                "prepare_threshold": 2 if prepare else None,
+                "autocommit": True,
+                "client_encoding": "UTF8",
+            },
         )
 
     async def close(self) -> None:
@@ -253,7 +258,7 @@ class Pools:
 
         async def open_transaction(connection: Connection) -> None:
             async with connection.pipeline():
-                await connection.execute("begin")
+                await connection.execute(BEGIN)
                 await connection.execute(*opening(identity, timeout_s))
 
         async with self._watched(pool) as patience:

@@ -7,7 +7,7 @@ it is part of, so that nobody could find it.
 from __future__ import annotations
 
 import logging
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor, DataError, adapters, pq
@@ -23,19 +23,42 @@ FIRST, LAST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, 23, 59, 59, 
 
 _OID = adapters.types["timestamptz"].oid
 _PLAIN = adapters.get_loader(_OID, pq.Format.TEXT)
+_PLAIN_DAY = adapters.get_loader(adapters.types["date"].oid, pq.Format.TEXT)
 
 
 class _Readable(Loader):
+    """Reads a time as ISO 8601, which the transaction has set: psycopg goes by the DateStyle that the session had."""
+
     def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
         super().__init__(oid, context)
         assert _PLAIN is not None
         self._plain = _PLAIN(oid, context)
 
     def load(self, data: Buffer) -> Any:
+        text = bytes(data).decode(errors="replace")
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            pass  # of a caller's session, or no time of Python's
         try:
             return self._plain.load(data)
         except (DataError, OverflowError, ValueError):
-            return _nearest(bytes(data).decode(errors="replace"))
+            return _nearest(text)
+
+
+class _Day(Loader):
+    """Reads a day as ISO 8601, as `_Readable` does a time."""
+
+    def __init__(self, oid: int, context: AdaptContext | None = None) -> None:
+        super().__init__(oid, context)
+        assert _PLAIN_DAY is not None
+        self._plain = _PLAIN_DAY(oid, context)
+
+    def load(self, data: Buffer) -> Any:
+        try:
+            return date.fromisoformat(bytes(data).decode())
+        except ValueError:
+            return self._plain.load(data)
 
 
 def _nearest(text: str) -> datetime:
@@ -74,4 +97,5 @@ def readable(connection: AsyncConnection[Any]) -> AsyncCursor[DictRow]:
     """Return a cursor of a connection whose rows are dicts, and whose times are those that Python can read."""
     cursor = connection.cursor(row_factory=dict_row)
     cursor.adapters.register_loader(_OID, _Readable)
+    cursor.adapters.register_loader("date", _Day)
     return cursor

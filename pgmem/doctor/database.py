@@ -11,12 +11,14 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
+from pgmem.database.connection import settled
 from pgmem.errors import SchemaOutdated, first_line
 from pgmem.install.schema import (
     UNSUITABLE,
     check_version,
     holds,
     is_suitable,
+    pinned,
     release,
     unusable_schema,
     writable_schema,
@@ -94,7 +96,12 @@ def examine_server(dsn: str, timeout_s: float) -> list[Finding]:
     """Check the server, then the database, then the schema; ends with the first check that prevents the next."""
     try:
         limited = make_conninfo(dsn, connect_timeout=max(2, round(timeout_s)))
-        with psycopg.connect(limited, row_factory=dict_row, autocommit=True) as connection:
+        with (
+            psycopg.connect(
+                limited, row_factory=dict_row, autocommit=True, client_encoding="UTF8"
+            ) as connection,
+            pinned(connection),
+        ):
             row = connection.execute(_ASKED).fetchone() or {}
             extensions = connection.execute(_EXTENSIONS).fetchall()
             found = list(_server(row))
@@ -138,7 +145,7 @@ def _server(row: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _schema(dsn: str) -> Finding:
-    with psycopg.connect(dsn) as connection:
+    with settled(dsn) as connection:
         try:
             if not is_suitable(connection):
                 message, _, remedy = UNSUITABLE.partition(" Create it with: ")

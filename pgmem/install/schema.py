@@ -26,6 +26,7 @@ import psycopg
 from psycopg import sql as statement
 from psycopg.rows import tuple_row
 
+from pgmem.database.identity import BEGIN, PIN
 from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase, first_line, translate
 from pgmem.install import history
 from pgmem.release import release as release
@@ -165,13 +166,17 @@ def upgrade(
     is_older = False
     with ThreadPoolExecutor(1) as importer, _connect(dsn, autocommit=True) as connection, _explained():
         imported = importer.submit(import_module, "alembic.command")
-        _require_suitable(connection)
-        if history.recorded_in(connection)[0] is not None:
-            imported.result()  # two threads that import parts of one package at once may find them half made
-            is_older = bool(_pending(connection)) and _release_of(connection) is not None
+        with pinned(connection):
+            _require_suitable(connection)
+            if history.recorded_in(connection)[0] is not None:
+                imported.result()  # two threads that import parts of one package at once may find them half made
+                is_older = bool(_pending(connection)) and _release_of(connection) is not None
+            if grant := _missing_grant(connection):
+                raise UnsuitableDatabase(grant)
         made = _make_extensions(connection, extensions)
-        if found := writable_schema(connection):
-            raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
+        with pinned(connection):
+            if found := writable_schema(connection):
+                raise UnsuitableDatabase(f"{found[0]}. Run: {found[1]}")
 
     def install(connection: psycopg.Connection[Any], migrate: Callable[[], None] | None) -> Upgrade:
         notices: list[str] = []
@@ -202,7 +207,7 @@ def upgrade(
         done = _in_turn(dsn, progress, install)
     if renew:
         _renew(dsn, progress)
-    with _connect(dsn) as connection:
+    with _connect(dsn) as connection, pinned(connection):
         left = connection.execute(_step("left").encode()).fetchone() or (0, 0, 0)
     return replace(done, unembedded=left[0], unindexed=left[1], rules=left[2])
 
@@ -247,6 +252,7 @@ def plan(dsn: str) -> Plan:
     """
     with _connect(dsn) as connection, _explained():
         connection.read_only = True
+        connection.execute(PIN)
         _require_suitable(connection)
         pending = _pending(connection)
         before = _release_of(connection)
@@ -353,8 +359,8 @@ def _in_turn(dsn: str, progress: Progress, install: Install) -> Upgrade:
 _WAIT_BRIEFLY = "set local lock_timeout = '900ms'"
 _ROUNDS, _PAUSE_S = 30, 1.0
 _SESSION = (
-    "set local client_min_messages = warning; set local check_function_bodies = off; set local statement_timeout = 0;"
-    " set local idle_in_transaction_session_timeout = 0; set local maintenance_work_mem = '256MB';"
+    f"{PIN}; set local client_min_messages = warning; set local check_function_bodies = off;"
+    " set local statement_timeout = 0; set local maintenance_work_mem = '256MB';"
     # The declarations of the chapters are hundreds of calls of few functions.
     " set local plan_cache_mode = force_generic_plan"
 )
@@ -517,13 +523,24 @@ def is_suitable(connection: psycopg.Connection[tuple[object, ...]]) -> bool:
     # The encoding first: no accented letter can be sent to a database that has none.
     if connection.execute("select getdatabaseencoding() = 'UTF8'").fetchone() != (True,):
         return False
-    folds = r"select lower('É') = 'é' and 'é' ~ '\w' and 'é' !~ '\s'"
+    # With E the same whatever standard_conforming_strings is.
+    folds = r"select lower('É') = 'é' and 'é' ~ E'\\w' and 'é' !~ E'\\s'"
     return connection.execute(folds).fetchone() == (True,)
 
 
 def _connect(dsn: str, *, autocommit: bool = False) -> psycopg.Connection[tuple[Any, ...]]:
     """A connection that leaves nothing in its session: behind a pooler the next client gets it."""
-    return psycopg.connect(dsn, autocommit=autocommit, prepare_threshold=None)
+    connection = psycopg.connect(dsn, autocommit=autocommit, prepare_threshold=None, client_encoding="UTF8")
+    connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+    return connection
+
+
+@contextmanager
+def pinned(connection: psycopg.Connection[Any]) -> Iterator[None]:
+    """Run the block as a transaction with the settings of pgmem, whatever those of the database and the login are."""
+    with connection.transaction():
+        connection.execute(PIN)
+        yield
 
 
 def _require_suitable(connection: psycopg.Connection[Any]) -> None:
@@ -538,6 +555,21 @@ def _require_suitable(connection: psycopg.Connection[Any]) -> None:
             "This database is a front, which holds no store: pgmem cells init writes its functions anew, and"
             " pgmem cells upgrade upgrades its cells and then the front."
         )
+
+
+def _missing_grant(connection: psycopg.Connection[Any]) -> str | None:
+    """Say which right a login lacks to make a store in a database that has none, and the grant; None if it may."""
+    row = connection.cursor(row_factory=tuple_row).execute(_step("may_create").encode()).fetchone()
+    if row is None:
+        return None
+    login, database = row
+    grant = statement.SQL("grant create on database {} to {}").format(
+        statement.Identifier(database), statement.Identifier(login)
+    )
+    return (
+        f"{login} may not make a schema in the database {database}. Run, as its owner or a superuser: "
+        f"{grant.as_string(connection)}. The store was not changed."
+    )
 
 
 def _make_extensions(connection: psycopg.Connection[Any], wanted: Sequence[str]) -> tuple[str, ...]:
@@ -747,7 +779,7 @@ def _numbers(release: str) -> list[int]:
 def script() -> Iterator[str]:
     """An install or upgrade as one SQL script for a DBA; it runs the migrations that the store lacks."""
     known = history.migrations()
-    begin = f"begin;\n{_SESSION};\n{_hand_over()}\n{_step('become_owner')};\n"
+    begin = f"{BEGIN};\n{_SESSION};\n{_hand_over()}\n{_step('become_owner')};\n"
     yield f"-- pgmem {release()}: run as the role that shall own the schema, or that owns it.\n"
     yield f"{begin}{_step('loosen_caller')}\ncommit;\n{begin}"
     yield "create schema if not exists pgmem;\ncreate table if not exists pgmem.alembic_version ("

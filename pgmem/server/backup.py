@@ -29,7 +29,8 @@ from psycopg import IsolationLevel, sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from pgmem import plain_files
-from pgmem.database.connection import AS_TEXT
+from pgmem.database.connection import settled
+from pgmem.database.identity import AS_TEXT
 from pgmem.documents import parse
 from pgmem.errors import EmbeddedServerError, InvalidArgument
 from pgmem.install import schema
@@ -94,7 +95,7 @@ def backup(server: EmbeddedServer, folder: Path, progress: Progress = lambda _st
     dsn = server.start()
     with _part_of(folder) as part:
         progress("dumping")
-        with psycopg.connect(dsn) as connection:
+        with psycopg.connect(dsn, client_encoding="UTF8") as connection:
             connection.isolation_level = IsolationLevel.REPEATABLE_READ
             connection.read_only = True
             held = _look(connection)
@@ -146,14 +147,14 @@ def restore(
         progress("restoring")
         _fill(server, scratch, folder / _DUMP, done)
         progress("making functions and the graph")
-        with psycopg.connect(scratch) as connection:
+        with settled(scratch) as connection:
             of_another = (
                 not schema.holds(connection, "pgmem.feed") or connection.execute(_OF_HERE).fetchone() is None
             )
             connection.execute(_AS_NEW)
         schema.upgrade(scratch, roles=done.roles)
         revoked, settings = _take_apart(dsn, scratch) if of_another else (0, {})
-        with psycopg.connect(scratch) as connection:
+        with settled(scratch) as connection:
             if schema.holds(connection, "ag_catalog.ag_graph"):
                 different = connection.execute("select label from pgmem.check_graph()").fetchall()
                 if different:
@@ -171,7 +172,7 @@ select from pgmem.feed f join pg_control_system() c on f.system = c.system_ident
 
 def _take_apart(dsn: str, scratch: str) -> tuple[int, dict[str, tuple[str, str]]]:
     """Revoke the tokens of another server's store; return how many, and the settings that differ from those here."""
-    with psycopg.connect(scratch) as connection:
+    with settled(scratch) as connection:
         revoked = connection.execute(
             "update pgmem.api_token set revoked_at = pgmem.clock(), revoked_by = 'pgmem restore'"
             " where revoked_at is null and (expires_at is null or expires_at > pgmem.clock())"
@@ -187,7 +188,7 @@ def _take_apart(dsn: str, scratch: str) -> tuple[int, dict[str, tuple[str, str]]
 
 
 def _settings(dsn: str) -> dict[str, str]:
-    with psycopg.connect(dsn) as connection:
+    with settled(dsn) as connection:
         if not schema.holds(connection, "pgmem.setting"):
             return {}
         return dict(connection.execute("select name, value from pgmem.setting").fetchall())
@@ -329,7 +330,7 @@ def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> Non
     if len(revision) != 1:
         raise InvalidArgument(f"{dump} holds no store of pgmem: restore another backup.")
     schema.make_tables(dsn, revision[0].decode("utf-8", "replace"))
-    with psycopg.connect(dsn) as connection:
+    with settled(dsn) as connection:
         # Rows come in the order of the names of their tables, and what triggers derive is among them.
         connection.execute("set session_replication_role = replica")
         for statement, lines in _rows(server, dump):
@@ -339,7 +340,7 @@ def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> Non
             with connection.cursor().copy(statement) as copy:
                 for line in lines:
                     copy.write(line)
-    with psycopg.connect(dsn) as connection:
+    with settled(dsn) as connection:
         found = _sums(connection)
     if found != expected.tables:
         wrong = sorted(
@@ -402,7 +403,7 @@ def _swap(dsn: str, scratch: str) -> None:
 
 
 def _memories(dsn: str) -> int:
-    with psycopg.connect(dsn) as connection:
+    with settled(dsn) as connection:
         if not schema.holds(connection, "pgmem.node"):
             return 0
         row = connection.execute("select count(*) from pgmem.node where label <> 'GlobalScope'").fetchone()

@@ -109,7 +109,11 @@ def running(server: Server, root: Root | None) -> Iterator[dict[str, str]]:
             yield {"PGMEM_TEST_DSN": admin}
             return
         make_login(admin)
-        yield {"PGMEM_TEST_DSN": stack.enter_context(pooler(root, admin)), "PGMEM_TEST_ADMIN_DSN": admin}
+        yield {
+            "PGMEM_TEST_DSN": stack.enter_context(pooler(root, admin)),
+            "PGMEM_TEST_ADMIN_DSN": admin,
+            "PGMEM_TEST_HOSTILE": "1",  # a provider, too, sets what it likes
+        }
 
 
 def offered(environment: dict[str, str]) -> str:

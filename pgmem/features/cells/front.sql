@@ -179,8 +179,8 @@ begin
     -- The cell commits by itself, so what the caller's transaction forbids is refused here.
     if current_setting('transaction_isolation') <> 'read committed' then
       raise exception using errcode = 'PM005',
-        message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it without an isolation level.',
-                         upper(current_setting('transaction_isolation')));
+        message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it by: %s.',
+                         upper(current_setting('transaction_isolation')), 'begin isolation level read committed');
     elsif current_setting('transaction_read_only') = 'on' and not pg_is_in_recovery() then
       raise exception using errcode = '25006', message = format('cannot execute %s in a read-only transaction', w[14]);
     end if;

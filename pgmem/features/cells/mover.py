@@ -24,7 +24,7 @@ from typing import Any, LiteralString
 import psycopg
 from psycopg import sql
 
-from pgmem.database.connection import AS_TEXT
+from pgmem.database.identity import AS_TEXT
 from pgmem.errors import Busy, InvalidArgument, PgmemError
 from pgmem.features.cells.directory import (
     RESIDENTS,

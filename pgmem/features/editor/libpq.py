@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pgmem.database.identity import Identity, opening
+from pgmem.database.identity import BEGIN, Identity, opening
 
 _COMMAND_OK, _TUPLES_OK, _SQLSTATE = 1, 2, ord("C")
 _JSON, _BOOL, _NUMBERS = (114, 3802), 16, (20, 21, 23, 700, 701, 1700)
@@ -67,7 +67,7 @@ class Connection:
         Raises:
             QueryFailed: the server refuses it.
         """
-        self.rows("begin")
+        self.rows(BEGIN)
         org_id, user_id = (
             os.environ.get(f"PGMEM_{name}", os.environ.get(f"DEFAULT_{name}", ""))
             for name in ("ORG_ID", "USER_ID")
@@ -221,7 +221,7 @@ def _psycopg(conninfo: str) -> Any:
     import psycopg
 
     try:
-        return psycopg.connect(conninfo, autocommit=True)
+        return psycopg.connect(conninfo, autocommit=True, client_encoding="UTF8")
     except psycopg.Error as error:
         raise QueryFailed(str(error).partition("\n")[0]) from error
 

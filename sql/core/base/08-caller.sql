@@ -234,8 +234,8 @@ language plpgsql stable as $$
 begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception using errcode = 'PM005',
-      message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it without an isolation level.',
-                       upper(current_setting('transaction_isolation')));
+      message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it by: %s.',
+                       upper(current_setting('transaction_isolation')), 'begin isolation level read committed');
   end if;
   return true;
 end;
