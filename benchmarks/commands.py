@@ -385,6 +385,34 @@ def facts(store: EmptyStore, data: DataFile) -> None:
 
 @app.command()
 @store_command
+def decisions(
+    store: EmptyStore,
+    pairs: Annotated[
+        Path | None, typer.Option("--pairs", exists=True, dir_okay=False, help="Other sets of pairs.")
+    ] = None,
+) -> None:
+    """Save pairs of decisions and notes: what is named, replaced, in conflict, and settled in one call."""
+    from benchmarks import decisions as bench
+
+    report = store.measure(bench.run, pairs or bench.PAIRS)
+    for names, columns in (
+        ("decisions", ("named", "conflict", "replaced", "waits", "written", "settled", "found")),
+        ("notes", ("conflict", "both", "marked")),
+    ):
+        rows = [row for row in report["rows"] if ("both" in row) == (names == "notes")]
+        _print(
+            f"Pairs of {names}: how many",
+            ("", "half", "pairs", *columns),
+            (
+                (row["set"], row["half"], row["pairs"], *(row.get(name, "") for name in columns))
+                for row in rows
+            ),
+        )
+    _print("Pairs with another outcome than expected", ("set", "first", "second"), report["missed"])
+
+
+@app.command()
+@store_command
 def alarms(
     store: EmptyStore,
     talks: Annotated[
@@ -400,16 +428,20 @@ def alarms(
         ),
     ] = None,
     count: Annotated[int, typer.Option("--count", min=1, help="How many of the texts.")] = 5_000,
+    decisions: Annotated[
+        bool, typer.Option("--decisions", help="Save the first sentence of each as a decision.")
+    ] = False,
 ) -> None:
     """Count the contradictions that saves name among texts that do not contradict each other; show ten."""
     from benchmarks import alarms as bench
 
     if talks is None and texts is None:
         stop("--locomo or --texts: name at least one file.", 2)
-    report = replace(store, data="--locomo, --texts").measure(bench.run, talks, texts, count)
+    report = replace(store, data="--locomo, --texts").measure(bench.run, talks, texts, count, decisions)
     for row in report["rows"]:
         _print(
-            f"{row['corpus']}: {len(row['alarms'])} alarms in {row['saves']} saves",
+            f"{row['corpus']}: {len(row['alarms'])} alarms in {row['saves']} saves: "
+            + ", ".join(f"{count} {outcome}" for outcome, count in row["outcomes"].items()),
             ("axis", "theirs", "ours"),
             row["alarms"][:10],
         )

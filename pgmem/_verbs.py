@@ -273,7 +273,7 @@ VERBS = {
             "repeat",
             "writer",
             toolsets=("core",),
-            description="Keep a decision and why. Repeat: skipped. Near title: supersedes. manual_review: a person decides.",
+            description="Keep a decision and why. Near titles return: resend with supersedes or beside.",
             arguments={
                 "title": Argument("What was decided; one line.", required=True),
                 "rationale": Argument("Why it was decided.", required=True),
@@ -289,7 +289,8 @@ VERBS = {
                 "confidence": Argument(
                     "How certain it is, 0 to 1.", type="double precision", default="1.0", least=0.0, most=1.0
                 ),
-                "supersedes": Argument("The decision that this one replaces; its id or title."),
+                "supersedes": Argument("What it replaces; the id or title of a decision."),
+                "beside": Argument("One holding too; the id or title of a near decision."),
                 "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
                 "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
@@ -626,7 +627,7 @@ VERBS = {
                 "agent_id": Argument("Only what this agent wrote."),
                 "session_id": Argument("Only what this session wrote."),
                 "answers_only": Argument(
-                    "As few as answer: what the query names, else what is at least half as relevant as the best; of facts that changed the newest. Unset: for an agent that sends no min_relevance.",
+                    "As few as answer: what the query names, else what is at least half as relevant as the best. Unset: for an agent that sends no min_relevance.",
                     type="boolean",
                     for_agents=False,
                 ),
@@ -1286,7 +1287,7 @@ VERBS = {
                 "with_id": Argument("The id of the other.", type="uuid", required=True),
                 "by": Argument("The name of the person who decides.", required=True),
                 "holds": Argument("The id of the one that holds; unset: both do.", type="uuid"),
-                "reason": Argument("Why; needed where both hold."),
+                "reason": Argument("Why; kept with the decision."),
             },
         ),
         Verb(
@@ -2180,6 +2181,19 @@ VERBS = {
             },
         ),
         Verb("project_opening", "read", "reader", patience="answer"),
+        Verb(
+            "list_replacements",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only of this project; unset: of all."),
+                "id": Argument("Only those of this decision; unset: of all.", type="uuid"),
+                "days": Argument("Only those of the last days; unset: all.", type="integer"),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
+                ),
+            },
+        ),
         Verb("memory_for_act", "read", "reader", patience="answer"),
         Verb("memory_for_error", "read", "reader", patience="answer"),
         Verb("enable_graph", "repeat", "owner"),
@@ -2493,7 +2507,15 @@ KINDS = (
             Field(
                 name="supersedes",
                 type="text",
-                meaning="The decision that this one replaces; its id or title.",
+                meaning="What it replaces; the id or title of a decision.",
+                required=False,
+                hidden=False,
+                option=None,
+            ),
+            Field(
+                name="beside",
+                type="text",
+                meaning="One holding too; the id or title of a near decision.",
                 required=False,
                 hidden=False,
                 option=None,

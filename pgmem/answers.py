@@ -118,6 +118,7 @@ __all__ = [
     "Message",
     "NameCollision",
     "NamedNode",
+    "NearDecision",
     "NearName",
     "NearPair",
     "Neighbour",
@@ -146,6 +147,7 @@ __all__ = [
     "Remembered",
     "Renewal",
     "Repair",
+    "Replacement",
     "ReportedCard",
     "Reverted",
     "Review",
@@ -332,6 +334,19 @@ class Contradiction(Answer):
     ours: str
 
 
+class NearDecision(Answer):
+    """A live decision with a near title: how near, which words each has alone, and what became of it."""
+
+    id: UUID
+    title: str
+    date: Date
+    by: str
+    score: float
+    theirs: list[str]
+    ours: list[str]
+    outcome: Literal["replaced", "waits", "conflict", "beside"]
+
+
 class SaveResult(Answer):
     """The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome."""
 
@@ -347,6 +362,8 @@ class SaveResult(Answer):
     """Existing names that resemble one that this save made."""
     conflicts: list[Contradiction] = field(default_factory=list)
     """What it contradicts; of plain statements of one writer the later one holds."""
+    near: list[NearDecision] = field(default_factory=list)
+    """The live decisions with the nearest titles, until somebody says that both hold."""
 
 
 class BatchSaveResult(Answer):
@@ -1390,6 +1407,8 @@ class Waiting(Answer):
     failed_saves: int
     rules: int = 0
     """Rules of agents that wait for a yes."""
+    replaced: int = 0
+    """Decisions that took the place of another by the likeness of their titles alone."""
 
 
 class Approval(Answer):
@@ -2004,6 +2023,23 @@ class Renewal(Answer):
     step: str | None = None
     changed: int
     remaining: int
+
+
+class Replacement(Answer):
+    """A decision that took the place of another because their titles are alike; nobody has said that it does."""
+
+    id: UUID
+    title: str
+    by: str
+    project: str | None = None
+    old_id: UUID
+    old_title: str
+    old_by: str
+    old_date: Date
+    score: float
+    words: list[str] = field(default_factory=list)
+    """The stems that the old title has alone."""
+    created_at: datetime
 
 
 class GraphCounts(Answer):

@@ -13,7 +13,7 @@ create or replace function pgmem.approved_texts(p_arguments jsonb)
  IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
  SELECT ARRAY( SELECT text.value
-            FROM jsonb_array_elements_text(jsonb_path_query_array((approved_texts.p_arguments - '{about,confidence,date,focus,last_validated_at,owner,project_id,relevance_score,scope,share,supersedes,valid_from,valid_to}'::text[]), 'strict $.**?(@.type() == "string")'::jsonpath)) WITH ORDINALITY text(value, place)
+            FROM jsonb_array_elements_text(jsonb_path_query_array((approved_texts.p_arguments - '{about,beside,confidence,date,focus,last_validated_at,owner,project_id,relevance_score,scope,share,supersedes,valid_from,valid_to}'::text[]), 'strict $.**?(@.type() == "string")'::jsonpath)) WITH ORDINALITY text(value, place)
            ORDER BY text.place) AS "array";
 END;
 
@@ -517,7 +517,7 @@ $function$;
 
 
 -- Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
-create or replace function pgmem.save_decision(p_title text, p_rationale text, p_project_id text, p_owner text DEFAULT NULL::text, p_date date DEFAULT NULL::date, p_scope pgmem.scope_name DEFAULT 'project'::text, p_focus text DEFAULT NULL::text, p_confidence pgmem.confidence DEFAULT 1.0, p_supersedes text DEFAULT NULL::text, p_citation text[] DEFAULT NULL::text[], p_valid_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_valid_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_governance_token text DEFAULT NULL::text, p_save_id uuid DEFAULT NULL::uuid, p_share pgmem.sharing DEFAULT NULL::text, p_embedding real[] DEFAULT NULL::real[], p_embedding_model text DEFAULT NULL::text, p_embedding_text_hash text DEFAULT NULL::text)
+create or replace function pgmem.save_decision(p_title text, p_rationale text, p_project_id text, p_owner text DEFAULT NULL::text, p_date date DEFAULT NULL::date, p_scope pgmem.scope_name DEFAULT 'project'::text, p_focus text DEFAULT NULL::text, p_confidence pgmem.confidence DEFAULT 1.0, p_supersedes text DEFAULT NULL::text, p_beside text DEFAULT NULL::text, p_citation text[] DEFAULT NULL::text[], p_valid_from timestamp with time zone DEFAULT NULL::timestamp with time zone, p_valid_to timestamp with time zone DEFAULT NULL::timestamp with time zone, p_governance_token text DEFAULT NULL::text, p_save_id uuid DEFAULT NULL::uuid, p_share pgmem.sharing DEFAULT NULL::text, p_embedding real[] DEFAULT NULL::real[], p_embedding_model text DEFAULT NULL::text, p_embedding_text_hash text DEFAULT NULL::text)
  RETURNS pgmem.save_result
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -536,7 +536,7 @@ create or replace function pgmem.save_decision(p_title text, p_rationale text, p
 AS $function$
 begin
   return pgmem.run_save('save_decision', jsonb_strip_nulls(jsonb_build_object(
-    'title', p_title, 'rationale', p_rationale, 'project_id', p_project_id, 'owner', p_owner, 'date', p_date, 'scope', p_scope, 'focus', p_focus, 'confidence', p_confidence, 'supersedes', p_supersedes, 'citation', p_citation, 'valid_from', p_valid_from, 'valid_to', p_valid_to, 'share', p_share)),
+    'title', p_title, 'rationale', p_rationale, 'project_id', p_project_id, 'owner', p_owner, 'date', p_date, 'scope', p_scope, 'focus', p_focus, 'confidence', p_confidence, 'supersedes', p_supersedes, 'beside', p_beside, 'citation', p_citation, 'valid_from', p_valid_from, 'valid_to', p_valid_to, 'share', p_share)),
     p_save_id, p_governance_token, (p_embedding, p_embedding_model, p_embedding_text_hash)::pgmem.given_embedding);
 end;
 $function$;

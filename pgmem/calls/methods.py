@@ -87,6 +87,7 @@ from pgmem.models import (
     Remembered,
     Renewal,
     Repair,
+    Replacement,
     Reverted,
     Review,
     ReviewDetail,
@@ -576,6 +577,7 @@ class Verbs:
         focus: str | None = None,
         confidence: Confidence = 1.0,
         supersedes: str | None = None,
+        beside: str | None = None,
         citation: Sequence[str] | None = None,
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
@@ -586,9 +588,10 @@ class Verbs:
         """Save a decision: skip a repeat, supersede a near title, or hand a doubtful one to a reviewer.
 
         A title that was replaced is not saved again: the answer is the decision that replaced it.
-        supersedes says which decision this one replaces. The answer's dedup_outcome is `new`,
-        `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier decision. A refused
-        save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
+        supersedes says which decision this one replaces, beside that another one holds too; `near` names
+        the live decisions of which that may be true. The answer's dedup_outcome is `new`, `duplicate_skip`,
+        `supersede` or `manual_review`; candidate_id is the earlier decision. A refused save is not an
+        error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 
         Args:
             title: What was decided; one line.
@@ -599,7 +602,8 @@ class Verbs:
             scope: Its reach; global, project or focus.
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
-            supersedes: The decision that this one replaces; its id or title.
+            supersedes: What it replaces; the id or title of a decision.
+            beside: One holding too; the id or title of a near decision.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
@@ -616,9 +620,9 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "supersedes": supersedes, "citation": citation, "valid_from": valid_from,
-            "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
-            "share": share,
+            "supersedes": supersedes, "beside": beside, "citation": citation,
+            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
+            "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_decision", params)
 
@@ -1149,7 +1153,7 @@ class Verbs:
             agent_id: Only what this agent wrote.
             session_id: Only what this session wrote.
             answers_only: As few as answer: what the query names, else what is at least half as relevant as
-                the best; of facts that changed the newest. Unset: for an agent that sends no min_relevance.
+                the best. Unset: for an agent that sends no min_relevance.
 
         Raises:
             InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
@@ -2405,26 +2409,26 @@ class Verbs:
         holds: UUID | None = None,
         reason: str | None = None,
     ) -> TitledMemory:
-        """Decide a conflict: which of two memories holds, or that both do.
+        """Decide a conflict, or a replacement by likeness alone: one of two memories holds, or both.
 
         The answer is the one that does not hold, or the first where both do.
 
         Of two decisions the one that holds supersedes the other. Of other memories it outdates the other,
         which stays and is found after it. Where both hold they are joined by SIMILAR_TO with the reason,
-        and do not conflict again.
+        and are not compared again; a decision that was replaced by the likeness of titles alone
+        (list_replacements) comes back.
 
         Args:
             id: The id of one of the two.
             with_id: The id of the other.
             by: The name of the person who decides.
             holds: The id of the one that holds; unset: both do.
-            reason: Why; needed where both hold.
+            reason: Why; kept with the decision.
 
         Raises:
             NotPermitted: the login is neither owner nor reviewer, or a memory is not the caller's.
             MemoryNotFound: one of the two is not visible here.
-            InvalidArgument: no open conflict joins them, holds is neither of them, or the reason is
-                missing.
+            InvalidArgument: no open conflict or replacement joins them, or holds is neither of them.
         """
         return await self.caller.one(
             "settle_conflict",
@@ -2963,9 +2967,9 @@ class Verbs:
     ) -> Waiting:
         """Count what waits for a person.
 
-        These are reviews, approvals, insights, draft cards, conflicts, failed saves and rules of agents (up
-        to 1000). An approval is a save that a person makes or drops and that resembles nothing: what holds
-        globally in a store where a person approves.
+        These are reviews, approvals, insights, draft cards, conflicts, failed saves, rules of agents (up to
+        1000) and replacements that nobody has said. An approval is a save that a person makes or drops and
+        that resembles nothing: what holds globally in a store where a person approves.
 
         Args:
             project_id: Only of this project; unset: of all. Insights belong to no project.
@@ -3578,6 +3582,34 @@ class Verbs:
             batch: How many memories at most. Default 1000.
         """
         return await self.caller.one("renew", Renewal, {"batch": batch})
+
+    async def list_replacements(
+        self,
+        project_id: str | None = None,
+        id: UUID | None = None,
+        days: int | None = None,
+        limit: RowLimit = 50,
+    ) -> list[Replacement]:
+        """List the decisions that replaced another for the likeness of their titles alone.
+
+        The newest come first. Each of the two titles has a word that the other lacks, so they may be about
+        two things. settle_conflict says that both hold, that the new one holds, or the old one.
+
+        Args:
+            project_id: Only of this project; unset: of all.
+            id: Only those of this decision; unset: of all.
+            days: Only those of the last days; unset: all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            InvalidArgument: days is below 0.
+            MemoryNotFound: no such project is visible here.
+        """
+        return await self.caller.all(
+            "list_replacements",
+            Replacement,
+            {"project_id": project_id, "id": id, "days": days, "limit": limit},
+        )
 
     async def rebuild_graph(
         self,

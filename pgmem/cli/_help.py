@@ -34,7 +34,7 @@ HELP = {
     "forget": "Hide a memory, or all that are unchanged for some days; or delete them permanently.",
     "revert": "Restore an earlier version of a memory, as a new version.",
     "decay": "Count memories whose confidence has decayed; archive those below a threshold.",
-    "review": "Decide on saves that resemble a decision, and on the rules of agents, which only you can make rules.",
+    "review": "Decide on saves that wait, conflicts, decisions replaced for their likeness, and rules of agents.",
     "hygiene": "Report duplicates, outdated memories and open saves, with the command that repairs each; changes no memory.",
     "health": "Show the memory in numbers: growth, confidence, orphans, hubs, conflicts, replaced decisions.",
     "freshness": "Show how old the memories are, and the stale ones, oldest first.",

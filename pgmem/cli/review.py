@@ -1,4 +1,4 @@
-"""`pgmem review`: the saves that are pending review and the rules of agents, one by one."""
+"""`pgmem review`: saves that wait, conflicts, replacements that nobody has said, and rules of agents, one by one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import getpass
 import json
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from uuid import UUID
 
 import typer
@@ -32,7 +32,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from pgmem.memory import Memory
-    from pgmem.models import EditedMemory, Review, ReviewDetail, SaveResult, WaitingRule
+    from pgmem.models import (
+        ConflictEntry,
+        EditedMemory,
+        Replacement,
+        Review,
+        ReviewDetail,
+        SaveResult,
+        WaitingRule,
+    )
 
 Outcome = Literal["new", "supersede", "drop"]
 CHOICES: dict[str, Outcome] = {"n": "new", "s": "supersede", "d": "drop"}
@@ -59,7 +67,7 @@ def review(
     ] = None,
     by: By = None,
 ) -> None:
-    """Decide on saves that resemble a decision, and on the rules of agents, which only you can make rules.
+    """Decide on saves that wait, conflicts, decisions replaced for their likeness, and rules of agents.
 
     With --save-id any open save can be dropped, and with --rule any memory of an agent be made your word.
     """
@@ -76,11 +84,12 @@ def review(
         print_json(store.run(lambda m: m.resolve_review(save_id, outcome, decider)))
         return
     pending = store.run(lambda m: m.list_reviews(project))
+    pairs = store.run(partial(_pairs, project=project))
     rules = store.run(lambda m: m.list_rules(project))
-    store.for_people([*pending, *rules])
+    store.for_people([*pending, *(entry for entry, *_ in pairs), *rules])
     console = terminal()
-    if not pending and not rules:
-        console.print("No save is pending review. No rule of an agent waits.")
+    if not pending and not pairs and not rules:
+        console.print("No save is pending review. No conflict is open. No rule of an agent waits.")
     for held in pending:
         detail = store.run(partial(_of_save, save_id=held.save_id))
         console.print(_panel(held, detail))
@@ -93,9 +102,65 @@ def review(
             decide = partial(_resolve, detail=detail, outcome=choice, by=decider)
             result = store.run(decide)
             typer.echo(f"{result.status}: {result.message or result.dedup_outcome}")
+    for pair in pairs:
+        if not _settled(store, pair, decider):
+            return
     for rule_of_agent in rules:
         if _decided(store, rule_of_agent, decider) is None:
             return
+
+
+class _Pair(NamedTuple):
+    """Two memories of which a person says whether one holds or both: the earlier one is the first."""
+
+    entry: ConflictEntry | Replacement
+    first: UUID
+    second: UUID
+    text: str
+
+
+async def _pairs(memory: Memory, project: str | None) -> list[_Pair]:
+    """The open conflicts, and the decisions that took the place of another for the likeness of their titles."""
+    conflicts = await memory.list_conflicts(project)
+    replaced = await memory.list_replacements(project)
+    return [
+        *(
+            _Pair(one, one.id, one.with_id, f"{one.title}\nsays otherwise than\n{one.with_title}")
+            for one in conflicts
+        ),
+        *(
+            _Pair(
+                one,
+                one.old_id,
+                one.id,
+                f"{one.old_title}  ({one.old_date}, {one.old_by})\nwas replaced for the likeness of the titles by\n"
+                f"{one.title}  ({shown(one.created_at)}, {one.by})",
+            )
+            for one in replaced
+        ),
+    ]
+
+
+def _settled(store: Store, pair: _Pair, by: str) -> bool:
+    """Ask which of a pair holds; False to ask no more."""
+    where = visible(pair.entry.project or "all projects")
+    terminal().print(Panel(Text(visible(pair.text)), title=Text(where), subtitle=str(pair.second)))
+    answer = chosen("[b] both hold, [f]irst holds, [s]econd holds, [l]ater, [q]uit")
+    if answer in ("b", "f", "s"):
+        require_person(store)
+        holds = {"b": None, "f": pair.first, "s": pair.second}[answer]
+        store.run(partial(_settle, pair=pair, by=by, holds=holds))
+        said = {
+            "b": "Both hold, and are not compared again.",
+            "f": "The first holds.",
+            "s": "The second holds.",
+        }
+        typer.echo(said[answer])
+    return answer != "q"
+
+
+async def _settle(memory: Memory, pair: _Pair, by: str, holds: UUID | None) -> None:
+    await memory.admin.settle_conflict(pair.first, pair.second, by, holds)
 
 
 def _require_person(store: Store, save: ReviewDetail, outcome: Outcome) -> None:

@@ -34,7 +34,7 @@ log = logging.getLogger("pgmem")
 
 _TICK_S = 2.0
 _MOST_NAME = 100  # characters of a client's name
-_IF_ANY = frozenset({"standing", "near_names", "conflicts", "stubs_made", "did_you_mean"})
+_IF_ANY = frozenset({"standing", "near_names", "near", "conflicts", "stubs_made", "did_you_mean"})
 """Lists of an answer that are left out where they are empty."""
 
 INSTRUCTIONS = """\

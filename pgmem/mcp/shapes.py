@@ -33,7 +33,8 @@ def _part(label: str) -> Any:
     shown = {
         field.name: _FIELDS[field.type] if field.required else NotRequired[_FIELDS[field.type]]
         for field in kind.fields
-        if field.type in _FIELDS and not field.hidden
+        # beside is sent after the answer of a save has named a near decision.
+        if field.type in _FIELDS and not field.hidden and field.name != "beside"
     }
     return with_config(_OPEN)(TypedDict(label, shown))  # type: ignore[operator]
 

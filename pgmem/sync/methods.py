@@ -126,6 +126,7 @@ class Verbs(Portal):
     known_peer = waiting(methods.Verbs.known_peer)
     list_outstanding = waiting(methods.Verbs.list_outstanding)
     dismiss_outstanding = waiting(methods.Verbs.dismiss_outstanding)
+    list_replacements = waiting(methods.Verbs.list_replacements)
 
 
 class Admin(Operations):

@@ -25,6 +25,7 @@ LONGER = {
 
 AHEAD = {
     *("add_state update_node", "enable_graph give_to_owner", "project_cards vertex_properties"),
+    *("hold_both require_no_twin", "search_answer with_replaced"),
     *(
         "run_save approved_texts",
         "run_save check_token",

@@ -312,19 +312,29 @@ async def judge(visit: Visit) -> Redirect:
 
 
 async def conflicts(visit: Visit) -> Page:
-    """The pairs of memories that contradict each other, side by side."""
-    tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_conflicts(visit.project, limit=25))
-    nodes = await visit.nodes(i for pair in found for i in (pair.id, pair.with_id))
-    shown = [
-        (pair, words.side_by_side(nodes[pair.id], nodes[pair.with_id]))
-        for pair in found
-        if pair.id in nodes and pair.with_id in nodes
-    ]
-    return Page("conflicts.html", {**tabs, "conflicts": found}, {"shown": shown, "nodes": nodes})
+    """The pairs of memories that contradict each other, side by side, and the replacements that nobody has said."""
+    tabs, found, replaced = await asyncio.gather(
+        _tabs(visit),
+        visit.memory.list_conflicts(visit.project, limit=25),
+        visit.memory.list_replacements(visit.project, limit=25),
+    )
+    pairs = [(pair.id, pair.with_id) for pair in found]
+    taken = [(pair.old_id, pair.id) for pair in replaced]
+    nodes = await visit.nodes(i for pair in pairs + taken for i in pair)
+    shown, replacing = (
+        [
+            (entry, words.side_by_side(nodes[left], nodes[right]))
+            for entry, (left, right) in zip(entries, ids, strict=True)
+            if left in nodes and right in nodes
+        ]
+        for entries, ids in ((found, pairs), (replaced, taken))
+    )
+    look = {"shown": shown, "replacing": replacing, "nodes": nodes}
+    return Page("conflicts.html", {**tabs, "conflicts": found, "replaced": replaced}, look)
 
 
 async def settle_conflict(visit: Visit) -> Redirect:
-    """Decide a conflict: the left one holds, the right one, or both for a reason."""
+    """Decide a conflict or a replacement: the left one holds, the right one, or both."""
     one, other = visit.identity("one"), visit.identity("other")
     holds = one_of("holds", visit.field("holds"), ("left", "right", "both"))
     reason = visit.form.get("reason", "").strip() or None
@@ -336,9 +346,7 @@ async def settle_conflict(visit: Visit) -> Redirect:
     if loser and winner and all(node.label == "Decision" for node in before.values()):
         undo = back_to(loser.id, loser.version)
     visit.flash(
-        "Both hold; the reason is on their relation."
-        if winner is None
-        else "Decided; the other one is history.",
+        "Both hold, and are not compared again." if winner is None else "Decided; the other one is history.",
         undo=undo,
         link=visit.view(winner or one),
     )

@@ -56,11 +56,12 @@ async def one(visit: Visit) -> Page:
     """A memory with everything that is known of it."""
     node = await visit.node()
     hops = visit.count("hops", 1, 2)
-    history, around, line, open_conflicts, near = await asyncio.gather(
+    history, around, line, open_conflicts, replaced, near = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)),
         visit.memory.memory_relations(node.id, hops),
         visit.memory.memory_lineage(node.id),
         visit.memory.list_conflicts(None, node.id),
+        visit.memory.list_replacements(None, node.id),
         _likeness(visit, node),
     )
     # Beside the other requests: an agent may have written thirty long versions that take long to compare.
@@ -71,6 +72,7 @@ async def one(visit: Visit) -> Page:
         "history": history.versions,
         "relations": around,
         "conflicts": open_conflicts,
+        "replacements": replaced,
         "lineage": line,
         "found_by": near,
         "hops": hops,

@@ -7,8 +7,12 @@
 --
 -- statement is the form by which statements of one beginning are next to each other in an index: words in lower case
 -- without a leading article and negations, a tab behind the verb, and each number behind it as #. contradiction compares two texts
--- and names the axis; what differs must be a short noun phrase: eight words hold the longest names. tells_apart says
--- whether two titles differ in words that name different things.
+-- and names the axis; what differs must be a short noun phrase: eight words hold the longest names. Where, when or for
+-- whom something holds is a part of the statement: one that adds such a tail is another statement.
+--
+-- Titles of decisions are compared without their capitals (title_difference). Two that are equal but for one phrase
+-- decide the same thing otherwise where the phrase is a means, an end or a time (with Y, in Y, on Monday), and they
+-- decide two things where it is the subject or the object. title_form puts orders of one beginning next to each other.
 --
 -- Locks: none.
 
@@ -171,6 +175,22 @@ $$;
 comment on function pgmem.denials is 'How many words of a sentence deny.';
 
 
+-- Since, as of and until say when a value changed, which makes no other statement of it.
+create or replace function pgmem.tail_of(p_words text[]) returns text
+language plpgsql immutable parallel safe as $$
+begin
+  for place in 2 .. cardinality(p_words) loop
+    if p_words[place] = any ('{at,on,in,for,to,with,during,within,outside,inside,after,before,per,except,among,between,under,over,through}'::text[]) then
+      return array_to_string(p_words[place :], ' ');
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function pgmem.tail_of is
+  'The end of a phrase that says where, when or for whom it holds, from its first preposition on; null: it has none.';
+
+
 create or replace function pgmem.contradiction(p_theirs text, p_ours text) returns text
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
@@ -212,11 +232,14 @@ begin
     v_kind := case when v_verb is not null then coalesce(pgmem.verb_kind(v_x[v_verb], v_x[v_verb - 1]), 'one')
       -- A title that begins with a verb says what is to be, such as Use Redis for sessions.
       when lower(p_theirs) ~ '^(always|never)\M' then 'one'
-      when v_x[1] = any ('{use,adopt,choose,prefer,select,pick,host,store,run,keep,write}'::text[]) then 'many' end;
+      when v_x[1] = any ('{use,adopt,choose,prefer,select,pick}'::text[]) then 'many' end;
     v_numbers := pgmem.is_number(v_one[1]) and pgmem.is_number(v_other[1]) and v_one[2:] is not distinct from v_other[2:];
     if v_kind is null and not v_numbers then
       return null;
     end if;
+  end if;
+  if pgmem.tail_of(v_one) is distinct from pgmem.tail_of(v_other) then
+    return null;
   end if;
   v_shared := (select count(*) from unnest(v_x[:v_begin] || v_after) as w(word)
                where not pgmem.is_function_word(word) and word !~ '^\d');
@@ -274,19 +297,6 @@ end;
 comment on function pgmem.names_day is 'Whether words in lower case name a day or a month.';
 
 
--- Where four words or more are nearly all capitals, as in a headline, a capital says nothing; nor does one at the beginning.
-create or replace function pgmem.names_of(p_words text[]) returns text[]
-language sql immutable parallel safe
-begin atomic
-  select array(
-    select lower(u.word) from unnest(p_words) with ordinality as u(word, place)
-    where u.word ~ '\d' or u.word ~ '^.+[[:upper:]]' or u.word ~ '^[[:upper:]]' and u.place > 1 and not (
-      select count(*) > 3 and count(*) filter (where c.word ~ '^[[:upper:]]') * 4 > count(*) * 3
-      from unnest(p_words[2:]) as c(word) where not pgmem.is_function_word(lower(c.word))));
-end;
-comment on function pgmem.names_of is 'The words of a title that are names or numbers, in lower case.';
-
-
 create or replace function pgmem.as_name(p_text text) returns text
 language sql immutable parallel safe
 begin atomic
@@ -296,33 +306,209 @@ comment on function pgmem.as_name is
   'A text as names are looked for in it: words in lower case between single spaces; signs and underscores are spaces.';
 
 
-create or replace function pgmem.tells_apart(p_theirs text, p_ours text) returns boolean
-language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+-- A loop, which takes a third of the time of a query.
+create or replace function pgmem.content_words(p_words text[]) returns text[]
+language plpgsql immutable strict parallel safe as $$
 declare
-  v_theirs text := pgmem.as_name(p_theirs);
-  v_ours   text := pgmem.as_name(p_ours);
-  v_x      text;
-  v_y      text;
+  v_word  text;
+  v_found text[] := '{}';
 begin
-  if exists (select from unnest(pgmem.names_of(pgmem.statement_words(p_theirs))) as w(name)
-             where strpos(v_ours, pgmem.as_name(name)) = 0)
-      or exists (select from unnest(pgmem.names_of(pgmem.statement_words(p_ours))) as w(name)
-                 where strpos(v_theirs, pgmem.as_name(name)) = 0)
-      or pgmem.denials(p_theirs) <> pgmem.denials(p_ours) then
-    return true;
-  end if;
-  -- Two subjects before a verb of state.
-  v_x := split_part(pgmem.statement(p_theirs), e'\t', 1);
-  v_y := split_part(pgmem.statement(p_ours), e'\t', 1);
-  return v_x <> v_y and (exists (
-      select from unnest(string_to_array(v_x, ' ')) as w(word)
-      where word <> all (string_to_array(v_y, ' ')) and not pgmem.is_function_word(word)) or exists (
-      select from unnest(string_to_array(v_y, ' ')) as w(word)
-      where word <> all (string_to_array(v_x, ' ')) and not pgmem.is_function_word(word)));
+  foreach v_word in array string_to_array(translate(array_to_string(p_words, ' '), '-/_''.', '    '), ' ') loop
+    if v_word <> '' and v_word <> 's' and v_word <> 'without' and not pgmem.is_function_word(v_word)
+        and not pgmem.is_negation(v_word) then
+      v_found := v_found || rtrim(v_word, 's');
+    end if;
+  end loop;
+  return v_found;
 end;
 $$;
-comment on function pgmem.tells_apart is
-  'Whether two titles differ in words that distinguish two things: names, numbers, negations, or their subjects.';
+comment on function pgmem.content_words is
+  'The words in lower case that name something, without the s of a plural; a hyphen splits.';
+
+
+create or replace function pgmem.is_amount(p_words text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select array_to_string(p_words, ' ') ~ ('^(about |at least |at most |up to )?(\d[\d.,]*[a-z%]{0,3}|an?|half an?|one|two|three|four|five|six'
+    '|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|hundred|thousand)\M|^(for )?(ever|once|twice)\M');
+end;
+comment on function pgmem.is_amount is 'Whether a phrase in lower case begins with a number, in digits or in words.';
+
+
+-- A closed list, the words of each side: an order and its opposite, and two ways of which one excludes the other.
+create or replace function pgmem.are_opposites(p_one text[], p_other text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select exists (
+    select from (values
+      ('{allow,allows,allowed,permit,permits,permitted}'::text[],
+       '{forbid,forbids,forbidden,prohibit,prohibits,prohibited,disallow,deny,denies,denied,block,blocks,blocked,ban,bans,banned}'::text[]),
+      ('{accept,accepts,accepted,approve,approved}', '{reject,rejects,rejected,refuse,refuses,refused,decline,declined}'),
+      ('{enable,enables,enabled,on}', '{disable,disables,disabled,off}'),
+      ('{include,includes,included}', '{exclude,excludes,excluded,omit,omits,omitted}'),
+      ('{keep,keeps,kept,retain,retained,store,stores,stored,add,added,support,supports,supported}',
+       '{delete,deletes,deleted,remove,removes,removed,discard,discarded,erase,erased,drop,drops,dropped}'),
+      ('{show,shows,shown,display,displayed}', '{hide,hides,hidden}'),
+      ('{require,requires,required,mandatory,compulsory}', '{optional,voluntary}'),
+      ('{automatic,automatically,automated}', '{manual,manually,hand,person,human}'),
+      ('{public,publicly,open}', '{private,privately,internal,internally,closed,secret}'),
+      ('{synchronous,synchronously}', '{asynchronous,asynchronously,background}'),
+      ('{client,browser,frontend,front-end}', '{server,backend,back-end}'),
+      ('{immediately,instantly,once}', '{later,day,days,week,weeks,month,months,year,years,hour,hours}'),
+      ('{encrypted}', '{plain,unencrypted}'),
+      ('{raise,raises,raised,increase,increased}', '{lower,lowers,lowered,reduce,reduces,reduced,decrease,decreased}'),
+      ('{start,starts,started}', '{stop,stops,stopped}'),
+      ('{all,any,anyone,every,everyone,everybody}', '{none,only,nobody}'),
+      ('{before}', '{after}'), ('{first}', '{last}'), ('{local,locally}', '{remote,remotely}'), ('{buy}', '{build,rent}'),
+      ('{light}', '{dark}'), ('{tabs}', '{spaces}')) as sides(one, other)
+    where p_one && one and p_other && other or p_other && one and p_one && other);
+end;
+comment on function pgmem.are_opposites is 'Whether two phrases of words in lower case exclude each other, by a list of opposites.';
+
+
+create or replace function pgmem.title_difference(
+  p_theirs text,
+  p_ours text,
+  out axis text,
+  out is_apart boolean,
+  out leads boolean
+)
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  c_means  constant text[] := '{with,via,using,through,by,as}';
+  c_ends   constant text[] := '{in,on,at,to,into,onto,from,under}';
+  c_clause constant text[] := '{is,are,was,were,has,have,if,when,while,unless,until,because,but,since,so,which,who,that,where}';
+  c_often  constant text := '\m(hourly|daily|nightly|weekly|monthly|quarterly|yearly|(every|each) \w+)$';
+  v_theirs text := lower(p_theirs);
+  v_ours   text := lower(p_ours);
+  v_x      text[] := pgmem.bare_words(v_theirs);
+  v_y      text[] := pgmem.bare_words(v_ours);
+  v_n      integer := cardinality(v_x);
+  v_m      integer := cardinality(v_y);
+  v_begin  integer := 0;
+  v_end    integer := 0;
+  v_before text[];
+  v_after  text[];
+  v_last   text;
+  v_one    text[];
+  v_other  text[];
+  v_a      text[];
+  v_b      text[];
+begin
+  is_apart := false;
+  leads := false;
+  if pgmem.denials(v_theirs) <> pgmem.denials(v_ours) then
+    is_apart := true;
+    v_a := pgmem.content_words(v_x);
+    v_b := pgmem.content_words(v_y);
+    -- What one denies the other says of all or of a part of it.
+    axis := case when least(cardinality(v_a), cardinality(v_b)) > 1 and (v_a <@ v_b or v_b <@ v_a) then 'negation' end;
+    return;
+  end if;
+  -- A number that one alone has names another thing, or another value of it.
+  is_apart := exists (select from unnest(v_x) as w(word) where word ~ '\d' and strpos(pgmem.as_name(v_ours), pgmem.as_name(word)) = 0)
+    or exists (select from unnest(v_y) as w(word) where word ~ '\d' and strpos(pgmem.as_name(v_theirs), pgmem.as_name(word)) = 0);
+  axis := coalesce(pgmem.contradiction(v_theirs, v_ours),
+    case when is_apart and pgmem.differ_in_numbers(v_theirs, v_ours) then 'number' end);
+  while v_begin < least(v_n, v_m) and rtrim(v_x[v_begin + 1], 's') = rtrim(v_y[v_begin + 1], 's') loop
+    v_begin := v_begin + 1;
+  end loop;
+  while v_end < least(v_n, v_m) - v_begin and rtrim(v_x[v_n - v_end], 's') = rtrim(v_y[v_m - v_end], 's') loop
+    v_end := v_end + 1;
+  end loop;
+  v_before := v_x[: v_begin];
+  v_after := v_x[v_n - v_end + 1 :];
+  v_one := v_x[v_begin + 1 : v_n - v_end];
+  v_other := v_y[v_begin + 1 : v_m - v_end];
+  if axis is not null or v_one = '{}' or v_other = '{}' then
+    return;
+  end if;
+  v_a := pgmem.content_words(v_one);
+  v_b := pgmem.content_words(v_other);
+  if v_begin = 0 and v_a[2:] <> '{}' and pgmem.content_words(v_one[2:]) @> v_b[2:] and pgmem.content_words(v_other[2:]) @> v_a[2:]
+      and pgmem.are_opposites(v_one[:1], v_other[:1]) then
+    axis := 'object';
+    return;
+  end if;
+  -- One phrase of each, and something else that they share.
+  if greatest(cardinality(v_one), cardinality(v_other)) > 7 or v_a && v_b
+      or pgmem.content_words(v_before || v_after) = '{}' then
+    return;
+  end if;
+  if v_before[v_begin] in ('a', 'an', 'the', 'our') then
+    v_before := v_before[: v_begin - 1];
+  end if;
+  v_last := v_before[cardinality(v_before)];
+  if not (v_one || v_other) && c_clause and pgmem.tail_of(v_one) is not distinct from pgmem.tail_of(v_other) then
+    axis := case
+      when pgmem.names_day(v_one) and pgmem.names_day(v_other)
+        or v_last in ('every', 'each')
+        or array_to_string(v_one, ' ') ~ c_often and array_to_string(v_other, ' ') ~ c_often then 'date'
+      when v_begin > 0 and pgmem.is_amount(v_one) and pgmem.is_amount(v_other)
+        and exists (select from unnest(v_before || v_after) as w(word) where not pgmem.is_function_word(word)
+                    and not pgmem.is_amount(array[word])) then 'number'
+      when greatest(cardinality(v_one), cardinality(v_other)) <= 4
+        and (v_begin = 0 or v_after = '{}' or pgmem.is_function_word(v_after[1]))
+        and pgmem.are_opposites(v_one, v_other) then 'object'
+      when v_begin = 0 then null
+      when v_last = any (c_means) and (v_after = '{}' or pgmem.is_function_word(v_after[1]))
+        -- Of things that are made one by one, each has its own place.
+        or v_last = any (c_ends) and v_after = '{}' and not v_before && '{a,an,another}'::text[]
+        or v_one[1] = any (c_means || c_ends) and v_other[1] = any (c_means || c_ends) and v_after = '{}'
+        or v_x[1] = any ('{use,adopt,choose,prefer,select,pick}'::text[]) and cardinality(v_before) = 1
+           and pgmem.is_function_word(v_after[1]) then 'object' end;
+  end if;
+  if is_apart or axis is not null or v_a = '{}' or v_b = '{}' then
+    return;
+  end if;
+  leads := v_begin = 0;
+  v_a := pgmem.content_words(string_to_array(split_part(pgmem.statement(v_theirs), e'\t', 1), ' '));
+  v_b := pgmem.content_words(string_to_array(split_part(pgmem.statement(v_ours), e'\t', 1), ' '));
+  is_apart := coalesce(not (v_a <@ v_b and v_b <@ v_a), false)
+    or coalesce(leads and v_after[1] = any ('{can,may,must,should,shall,will,could,would,is,are}'::text[]), false)
+    or coalesce(not leads and v_after[1] = any (c_means || c_ends || '{for,of,after,before,during,until,within,every,each,once}'::text[])
+      and not v_before && (c_means || c_ends || '{for,of}'::text[]), false);
+end;
+$$;
+comment on function pgmem.title_difference is $$
+How two titles of decisions differ, whatever their capitals.
+
+axis: how the one says otherwise of the same thing (object, number, date, negation, preference); null: it does not, plainly.
+is_apart: they are of two things: a number, a negation, the subject or the object of an order differs.
+leads: they differ in their first words alone, which may name the thing or only what is done with it.
+$$;
+
+
+-- The words before the first phrase that says how or where: what is decided otherwise is next to it.
+create or replace function pgmem.title_form(p_title text) returns text
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_words text[] := pgmem.bare_words(lower(left(p_title, 300)));
+  v_form  text := pgmem.statement(lower(p_title));
+begin
+  if v_form is not null then
+    return v_form;
+  end if;
+  for place in 2 .. least(cardinality(v_words) - 1, 16) loop
+    if v_words[place] = any ('{with,via,using,through,by,as,in,on,at,to,into,onto,from,under}'::text[]) then
+      v_form := array_to_string(v_words[: place - 1], ' ') || e'\t' || array_to_string(v_words[place :], ' ');
+      return case when strpos(v_form, e'\t') between 3 and 150 then left(v_form, 200) end;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function pgmem.title_form is
+  'The form of a decision''s title by which others of the same beginning are next to it, as statement is; null: it has none.';
+
+
+create or replace function pgmem.form_of(p_label text, p_title text, p_props jsonb) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when p_label = 'Decision' then pgmem.title_form(p_title)
+    else pgmem.statement(pgmem.stated(p_label, p_title, p_props)) end;
+end;
+comment on function pgmem.form_of is 'The form by which a memory is next to those that begin as it does; null: it has none.';
 
 
 create or replace function pgmem.differ_in_numbers(p_theirs text, p_ours text) returns boolean

@@ -182,7 +182,7 @@ begin atomic
     length.text_length,
     p_session_id is not null and pgmem.asks(found_by.searched_text),
     p_label <> 'Card' and pgmem.instructs(p_title, found_by.searched_text),
-    pgmem.statement(pgmem.stated(p_label, p_title, p_props)),
+    pgmem.form_of(p_label, p_title, p_props),
     encode(sha256(convert_to(p_label || ': ' || found_by.searched_text, 'UTF8')), 'hex')
   -- Offset 0: else the text is made again wherever it is used.
   from (select s.searched_text from pgmem.searched_text(p_label, p_title, p_props) s offset 0) found_by

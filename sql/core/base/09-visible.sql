@@ -42,6 +42,16 @@ where e.rel = 'CONFLICTS_WITH';
 comment on view pgmem.open_conflict is 'Internal: the pairs of live memories that contradict each other.';
 
 
+create or replace view pgmem.open_replacement as
+select e.seq, e.src, e.dst, e.created_at, e.props, a.id, a.title, a.project, a.project_seq, a.agent_id, a.source, a.trust_level,
+       b.id as old_id, b.title as old_title, b.agent_id as old_agent_id, b.source as old_source,
+       b.trust_level as old_trust_level, coalesce((b.props ->> 'date')::date, b.created_at::date) as old_date
+from pgmem.edge e join pgmem.visible_node a on a.seq = e.src join pgmem.visible_node b on b.seq = e.dst
+where e.rel = 'SUPERSEDES' and e.props ? 'likeness' and a.status = 'active' and b.status = 'superseded';
+comment on view pgmem.open_replacement is
+  'Internal: the decisions that took the place of another one by the likeness of the titles alone, until somebody has decided.';
+
+
 create or replace view pgmem.visible_version as
 select v.* from pgmem.node_version as v where v.tenant = any ((select pgmem.visible_tenants())::text[]);
 comment on view pgmem.visible_version is 'Internal: the earlier states of nodes that the caller sees.';

@@ -85,7 +85,7 @@ begin
   end if;
   p_node.content_hash := coalesce(p_node.content_hash,
                                   pgmem.memory_hash(p_node.label, p_node.title, p_node.props));
-  p_node.statement := pgmem.statement(pgmem.stated(p_node.label, p_node.title, p_node.props));
+  p_node.statement := pgmem.form_of(p_node.label, p_node.title, p_node.props);
   -- Only seq is returned: each further column costs in every node of the plan.
   insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
     org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,

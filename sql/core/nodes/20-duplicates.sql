@@ -3,9 +3,10 @@
 -- A decision of the same content is found by its hash (same_content). A near one is found by its title: the highest
 -- Jaccard of at least 0.5 in the scope, exactly, without comparing every title. The candidates are the live titles
 -- that share one of the rarest words (01-words, prefix filter); their sizes and signatures exclude most, and the rest
--- is compared. A title that differs in a name, a number, a negation or its subject is of another thing, however near, and
--- no duplicate. Nor is one that says otherwise of the same thing and is nearer than half but not near enough to supersede:
--- it is stored beside the other, and the two are in conflict.
+-- is compared, whatever its capitals. A title that differs in a number, a negation, its subject or its object is of another
+-- thing, however near, and no duplicate. Nor is one that decides the same thing otherwise (title_difference): it is stored
+-- beside the other, and the two are in conflict. The nearest are named in the answer of each save, whatever they are, but
+-- for those of which somebody has said that both hold (held_beside).
 --
 -- What a plain statement contradicts (05-statements) is found among the statements of the same place that begin alike.
 --
@@ -122,12 +123,41 @@ comment on function pgmem.title_candidates is
   'The live titles of a scope whose Jaccard with a title of these ranked tokens may be 0.5 or more.';
 
 
--- What title_candidates brings is compared without jaccard(), whose call costs more than the comparison. Reads node itself,
--- by the tenant.
+create or replace function pgmem.held_beside(p_seq bigint) returns bigint[]
+language sql stable set search_path = pgmem, pg_temp as $$
+  select array(
+    select e.dst from pgmem.edge e where e.src = p_seq and e.rel = 'SIMILAR_TO' and e.props ? 'by'
+    union all
+    select e.src from pgmem.edge e where e.dst = p_seq and e.rel = 'SIMILAR_TO' and e.props ? 'by');
+$$;
+comment on function pgmem.held_beside is 'The memories of which somebody has said that they hold beside this one.';
+
+
+create or replace function pgmem.as_near(
+  p_node pgmem.node,
+  p_score float8,
+  p_words text[],
+  p_outcome text
+) returns jsonb
+language sql stable
+begin atomic
+  select jsonb_build_object('id', (p_node).id, 'title', (p_node).title,
+    'date', coalesce((p_node).props ->> 'date', to_char((p_node).created_at, 'YYYY-MM-DD')),
+    'by', coalesce((p_node).agent_id, pgmem.said_by((p_node).source, (p_node).trust_level)), 'score', round(p_score::numeric, 2),
+    'theirs', array(select w.word from unnest((p_node).title_tokens) as w(word) where word <> all (p_words)),
+    'ours', array(select w.word from unnest(p_words) as w(word) where word <> all ((p_node).title_tokens)), 'outcome', p_outcome);
+end;
+comment on function pgmem.as_near is 'A near decision as the answer of a save names it; p_words are those of the new title.';
+
+
+-- What title_candidates brings is compared without jaccard(), whose call costs more than the comparison. A number that one
+-- title has alone is seen in its words, so thousands of titles of one template are passed over without reading them. Reads
+-- node itself, by the tenant.
 create or replace function pgmem.near_duplicate(
   p_scope_key bigint,
   p_tenant text,
   p_title text,
+  p_beside bigint[] default '{}',
   out words text[],
   out ranked bigint[],
   out seq bigint,
@@ -136,63 +166,86 @@ create or replace function pgmem.near_duplicate(
   out rival_seq bigint,
   out rival_id uuid,
   out axis text,
-  out theirs text
+  out theirs text,
+  out near jsonb
 )
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
+  c_named  constant integer := 3;
+  c_looked constant integer := 300;
   v_found  bigint[];
   v_one    record;
-  v_axis   text;
+  v_node   pgmem.node;
+  v_differ record;
   v_apart  boolean;
+  v_rival  boolean;
+  v_named  integer := 0;
   v_looked integer := 0;
+  v_takes  float8;
+  v_waits  float8;
 begin
-  select title.words, r.ranked, array(select c.node_seq from pgmem.title_candidates(r.ranked, p_scope_key) c)
+  near := '[]';
+  select title.words, r.ranked, array(select distinct c.node_seq from pgmem.title_candidates(r.ranked, p_scope_key) c)
   into words, ranked, v_found
   from pgmem.title_words(p_title) title
   cross join lateral pgmem.ranked_tokens(title.words, p_scope_key) r;
   if v_found = '{}' then
     return;
   end if;
+  v_takes := pgmem.setting_float('dedup_supersede');
+  v_waits := pgmem.setting_float('dedup_manual_review');
   for v_one in
-  -- A number that only one of two titles has distinguishes them, which is known without reading them.
-  select n.seq, n.id, n.title, exact.score,
-         exists (select from unnest(n.title_tokens) as w(word) where word ~ '\d' and word <> all (words)) as is_numbered
+  select n.seq, exact.score,
+         exists (select from unnest(n.title_tokens) as w(word) where word ~ '\d' and word <> all (words))
+           or exists (select from unnest(words) as w(word) where word ~ '\d' and word <> all (n.title_tokens)) as is_numbered
   from pgmem.node n
   cross join lateral (select count(*) as shared from unnest(n.title_tokens) theirs(word)
                       join unnest(words) ours(word) using (word)) same
   cross join lateral (select same.shared::float8 / (cardinality(words) + cardinality(n.title_tokens) - same.shared)
                       as score offset 0) exact
   where n.seq = any (v_found) and n.tenant || '' = p_tenant and n.status = 'active'
-    and (n.valid_to is null or n.valid_to >= pgmem.now()) and exact.score >= 0.5
-  order by exact.score desc, n.seq limit 20
+    and (n.valid_to is null or n.valid_to >= pgmem.now()) and exact.score >= 0.5 and n.seq <> all (p_beside)
+  order by exact.score desc, n.seq
   loop
-    v_apart := v_one.is_numbered or pgmem.tells_apart(v_one.title, p_title);
-    -- A title that says otherwise of the same thing is among the nearest.
-    continue when v_apart and (rival_seq is not null or v_looked >= 4);
-    v_looked := v_looked + v_apart::integer;
-    v_axis := coalesce(pgmem.contradiction(v_one.title, p_title),
-      case when pgmem.differ_in_numbers(v_one.title, p_title) then 'number' end);
-    if not v_apart
-       and (v_axis is null or v_one.score >= pgmem.setting_float('dedup_supersede')) then
+    continue when v_one.seq = any (p_beside)
+      or v_named >= c_named and (seq is not null or v_one.is_numbered and rival_seq is not null);
+    exit when v_looked >= c_looked;
+    v_looked := v_looked + 1;
+    select n.* into v_node from pgmem.node n where n.seq = v_one.seq;
+    v_differ := pgmem.title_difference(v_node.title, p_title);
+    v_apart := v_differ.is_apart or v_differ.leads and v_one.score < v_takes;
+    v_rival := v_differ.axis is not null and rival_seq is null;
+    if seq is null and not v_apart and v_differ.axis is null then
       seq := v_one.seq;
-      id := v_one.id;
+      id := v_node.id;
       score := v_one.score;
-      return;
-    elsif v_axis is not null and rival_seq is null then
+      -- Beside a decision that the new one may replace others were left: they stay beside the new one.
+      p_beside := p_beside || pgmem.held_beside(seq);
+    elsif v_rival then
       rival_seq := v_one.seq;
-      rival_id := v_one.id;
-      axis := v_axis;
-      theirs := v_one.title;
+      rival_id := v_node.id;
+      axis := v_differ.axis;
+      theirs := v_node.title;
+    end if;
+    if v_named < c_named or v_one.seq in (seq, rival_seq) then
+      v_named := v_named + 1;
+      near := near || pgmem.as_near(v_node, v_one.score, words, case when v_one.seq = rival_seq then 'conflict'
+        when v_one.seq <> seq or seq is null then 'beside' when v_one.score >= v_takes then 'replaced'
+        when v_one.score >= v_waits then 'waits' else 'beside' end);
     end if;
   end loop;
+  if v_named > 1 then
+    near := (select jsonb_agg(n order by array_position('{replaced,waits,conflict,beside}', n ->> 'outcome'), place)
+             from jsonb_array_elements(near) with ordinality as e(n, place));
+  end if;
 end;
 $$;
 comment on function pgmem.near_duplicate is $$
 The nearest live title of a scope that may be of the same thing, if its Jaccard is 0.5 or more, the oldest of equals.
 
-Of the 20 nearest, those are passed over that are of another thing, and those that say otherwise and are too far to be
-superseded; rival_seq, rival_id, axis and theirs are of the nearest of these that the title contradicts.
+Those are passed over that are of another thing, and those that decide the same thing otherwise; rival_seq, rival_id, axis
+and theirs are of the nearest of these. near names the three nearest of all, but for those in p_beside.
 
 words and ranked are the tokens of the given title, for the row that is stored next.
 $$;
@@ -243,7 +296,8 @@ begin
      order by n.statement using ~>~ limit 3)) near
   cross join lateral (select * from pgmem.node n where n.seq = near.seq offset 0) n
   cross join lateral (select pgmem.stated(n.label, n.title, n.props) as theirs offset 0) t
-  cross join lateral (select pgmem.contradiction(t.theirs, v_ours) as axis offset 0) c
+  cross join lateral (select case when n.label = 'Decision' and p_node.label = 'Decision'
+    then (pgmem.title_difference(t.theirs, v_ours)).axis else pgmem.contradiction(t.theirs, v_ours) end as axis offset 0) c
   where c.axis is not null order by n.seq desc;
 end;
 $$;
@@ -254,7 +308,10 @@ comment on function pgmem.contradicted is
 
 -- Of two plain statements of one writer the later one holds. What two writers say, and decisions, may both be true: a
 -- person sees them. In what an organisation shares, a name or none says not whose agent wrote.
-create or replace function pgmem.record_contradictions(p_node pgmem.node) returns jsonb
+create or replace function pgmem.record_contradictions(
+  p_node pgmem.node,
+  p_beside bigint[] default '{}'
+) returns jsonb
 language plpgsql as $$
 declare
   v_found  record;
@@ -269,9 +326,7 @@ begin
   end if;
   v_locked := pgmem.lock_scope(p_node.scope_key);
   for v_found in select c.* from pgmem.contradicted(p_node) c
-    -- A person has said why both hold (settle_conflict).
-    where not exists (select from pgmem.edge e where e.rel = 'SIMILAR_TO' and e.props ? 'reason'
-      and e.src = least(c.seq, p_node.seq) and e.dst = greatest(c.seq, p_node.seq))
+    where c.seq <> all (pgmem.held_beside(p_node.seq) || p_beside)
   loop
     v_result := v_result || jsonb_build_object('id', v_found.id, 'axis', v_found.axis, 'theirs', v_found.theirs,
       'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
@@ -291,7 +346,7 @@ $$;
 comment on function pgmem.record_contradictions is $$
 Compare a stored memory with the statements of its place, and relate it to those it contradicts.
 
-Returns objects of id, axis, theirs and ours; none for what has ended. The scope is locked first: of two writers at once,
+Returns objects of id, axis, theirs and ours; none for what has ended, nor for those that hold beside it. The scope is locked first: of two writers at once,
 one sees the other.
 $$;
 

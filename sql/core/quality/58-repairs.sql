@@ -103,9 +103,7 @@ begin
       message = format('%s was superseded by %s before: the line of decisions would run in a circle.',
                        v_new.id, v_old.id);
   end if;
-  perform pgmem.set_status(v_old.seq, 'superseded', pgmem.now());
-  perform pgmem.insert_edge(v_new.seq, 'SUPERSEDES', v_old.seq,
-                            jsonb_strip_nulls(jsonb_build_object('by', pgmem.clean_key(p_by, 'by'))));
+  perform pgmem.supersede_decision(v_new, v_old.seq, jsonb_strip_nulls(jsonb_build_object('by', pgmem.clean_key(p_by, 'by'))));
   return pgmem.repaired(v_old.seq, 'SUPERSEDES', v_new);
 end;
 $$;
@@ -247,11 +245,10 @@ declare
                       'by', pgmem.clean_key(p_by, 'by'), 'reason', pgmem.clean_text(p_reason, 'reason')));
   v_stays  pgmem.node;
   v_goes   pgmem.node;  -- the first, where both hold
+  v_newer  bigint;      -- of a replacement that nobody has said
 begin
   perform pgmem.require_reviewer('settle_conflict');
-  if p_holds is null and not v_by ? 'reason' then
-    raise exception using errcode = 'PM001', message = 'Both hold only for a reason; send reason, or the id that holds.';
-  elsif p_holds is not null and p_holds not in (p_id, p_with_id) then
+  if p_holds is not null and p_holds not in (p_id, p_with_id) then
     raise exception using errcode = 'PM001', message = 'holds is one of the two ids; leave it out if both hold.';
   end if;
   select n.* into v_stays from pgmem.visible_node n where n.id = case when p_holds = p_id then p_id else p_with_id end;
@@ -262,20 +259,34 @@ begin
   perform pgmem.require_own(v_stays, v_caller);
   perform pgmem.require_own(v_goes, v_caller);
   perform pgmem.lock_scopes(array[v_stays.scope_key, v_goes.scope_key]);
-  if not exists (
-      select from pgmem.open_conflict c
-      where (c.src, c.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq))) then
+  v_newer := (
+    select e.src from pgmem.edge e
+    where (e.src, e.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq)) and e.rel = 'SUPERSEDES'
+      and e.props ? 'likeness' and 'superseded' in (v_stays.status, v_goes.status)
+      and 'active' in (v_stays.status, v_goes.status));
+  if v_newer is null and not (
+      pgmem.is_live(v_stays.status, v_stays.valid_from, v_stays.valid_to)
+      and pgmem.is_live(v_goes.status, v_goes.valid_from, v_goes.valid_to)
+      and exists (
+        select from pgmem.edge e where e.rel = 'CONFLICTS_WITH'
+          and (e.src, e.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq)))) then
     raise exception using errcode = 'PM001',
       message = 'No open conflict joins the two; another person may have decided it.';
   end if;
-  if p_holds is not null and v_stays.label = 'Decision' and v_goes.label = 'Decision' then
-    perform pgmem.supersede(v_goes.id::text, v_stays.id::text, null, p_by);
-  else
-    delete from pgmem.edge e where e.rel in ('CONFLICTS_WITH', 'SIMILAR_TO')
-      and (e.src, e.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq));
-    if p_holds is null then
-      perform pgmem.insert_edge(least(v_stays.seq, v_goes.seq), 'SIMILAR_TO', greatest(v_stays.seq, v_goes.seq), v_by);
+  if v_newer is not null and p_holds is not null and v_stays.seq = v_newer then
+    update pgmem.edge e set props = e.props - 'likeness' - 'words' || v_by
+    where e.src = v_newer and e.rel = 'SUPERSEDES' and e.dst = v_goes.seq;
+  elsif p_holds is null or v_newer is not null then
+    perform pgmem.hold_both(v_goes, v_stays, v_by);
+  end if;
+  if p_holds is not null and v_newer is distinct from v_stays.seq then
+    if v_stays.label = 'Decision' and v_goes.label = 'Decision' then
+      delete from pgmem.edge e where e.rel = 'SIMILAR_TO' and e.props ? 'by'
+        and (e.src, e.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq));
+      perform pgmem.supersede(v_goes.id::text, v_stays.id::text, null, p_by);
     else
+      delete from pgmem.edge e where e.rel in ('CONFLICTS_WITH', 'SIMILAR_TO')
+        and (e.src, e.dst) in ((v_stays.seq, v_goes.seq), (v_goes.seq, v_stays.seq));
       perform pgmem.insert_edge(v_stays.seq, 'OUTDATES', v_goes.seq, v_by);
     end if;
   end if;
@@ -284,21 +295,22 @@ begin
 end;
 $$;
 comment on function pgmem.settle_conflict is $$
-Decide a conflict: which of two memories holds, or that both do.
+Decide a conflict, or a replacement by likeness alone: one of two memories holds, or both.
 
 The answer is the one that does not hold, or the first where both do.
 
 Of two decisions the one that holds supersedes the other. Of other memories it outdates the other, which stays and is
-found after it. Where both hold they are joined by SIMILAR_TO with the reason, and do not conflict again.
+found after it. Where both hold they are joined by SIMILAR_TO with the reason, and are not compared again; a decision that was
+replaced by the likeness of titles alone (list_replacements) comes back.
 
 id: The id of one of the two.
 with_id: The id of the other.
 holds: The id of the one that holds; unset: both do.
-reason: Why; needed where both hold.
+reason: Why; kept with the decision.
 
 NotPermitted: the login is neither owner nor reviewer, or a memory is not the caller's.
 MemoryNotFound: one of the two is not visible here.
-InvalidArgument: no open conflict joins them, holds is neither of them, or the reason is missing.
+InvalidArgument: no open conflict or replacement joins them, or holds is neither of them.
 $$;
 select pgmem.declare_verb('settle_conflict', p_rights => 'reviewer', p_effect => 'write', p_answer => 'TitledMemory',
   p_reach => 'caller');

@@ -730,7 +730,7 @@ begin
       where n.seq = r.seq and n.turns_at <= pgmem.now() offset 0) n
     -- Made once for each memory: passage names it three times.
     cross join lateral (select s.searched_text from pgmem.searched_text(n.label, n.title, n.props) s offset 0) t
-    where not v_only or r.outdated_by is null and case
+    where not v_only or case
       when r.named then true
       -- What has names and is asked for by none of them, while another one is, is about something else.
       when w.is_named and r.named is not null then false
@@ -747,6 +747,7 @@ begin
     v_answer.reason := format('without a vector yet: %s of the memories compared', v_found.no_vector);
   end if;
   v_answer.left_out := v_found.ranked - coalesce(cardinality(v_found.items), 0);
+  v_found.items := pgmem.with_replaced(v_found.items, v_lexemes, v_filter, p_limit);
   v_answer.next_step := case when v_answer.answered <> 'yes' then v_answer.next_step
     || case when v_only and v_answer.left_out > 0 then ' min_relevance 0 shows what is nearest.' else '' end
     || case when p_labels is null and p_answers_only is not true then pgmem.said_of(v_lexemes, v_filter) else '' end end;
@@ -781,8 +782,8 @@ max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed 
   come once. Unset: no limit, for an agent agent_token_limit.
 agent_id: Only what this agent wrote.
 session_id: Only what this session wrote.
-answers_only: As few as answer: what the query names, else what is at least half as relevant as the best; of facts
-  that changed the newest. Unset: for an agent that sends no min_relevance.
+answers_only: As few as answer: what the query names, else what is at least half as relevant as the best. Unset: for an
+  agent that sends no min_relevance.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
@@ -925,8 +926,8 @@ max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed 
   come once. Unset: no limit, for an agent agent_token_limit.
 agent_id: Only what this agent wrote.
 session_id: Only what this session wrote.
-answers_only: As few as answer: what the query names, else what is at least half as relevant as the best; of facts
-  that changed the newest. Unset: for an agent that sends no min_relevance.
+answers_only: As few as answer: what the query names, else what is at least half as relevant as the best. Unset: for an
+  agent that sends no min_relevance.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;

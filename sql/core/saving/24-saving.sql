@@ -26,6 +26,13 @@ A memory that a save contradicts: on which axis, and what each of them says.
 id uuid, axis object|number|date|negation|preference, theirs text, ours text
 $$);
 
+select pgmem.declare_answer('near_decision', $$
+A live decision with a near title: how near, which words each has alone, and what became of it.
+
+id uuid, title text, date date, by text, score float8, theirs text[], ours text[]
+outcome replaced|waits|conflict|beside
+$$);
+
 select pgmem.declare_answer('save_result', $$
 The outcome of a save. A save raises only for arguments that cannot be read; `status` has every other outcome.
 
@@ -34,6 +41,7 @@ dedup_outcome new|duplicate_skip|supersede|manual_review?, candidate_id uuid?, m
 save_id uuid?, embedded boolean = false
 near_names near_name[] = {}: Existing names that resemble one that this save made.
 conflicts contradiction[] = {}: What it contradicts; of plain statements of one writer the later one holds.
+near near_decision[] = {}: The live decisions with the nearest titles, until somebody says that both hold.
 $$);
 
 
@@ -124,12 +132,13 @@ create or replace function pgmem.make_result(
   p_save_id uuid default null,
   p_embedded boolean default false,
   p_near_names jsonb default '[]',
-  p_conflicts jsonb default '[]'
+  p_conflicts jsonb default '[]',
+  p_near jsonb default '[]'
 ) returns pgmem.save_result
 language sql immutable
 begin atomic
   select row(p_status, p_artifact_id, p_dedup_outcome, p_candidate_id, p_message, p_next_step, p_save_id,
-             p_embedded, p_near_names, p_conflicts)::pgmem.save_result;
+             p_embedded, p_near_names, p_conflicts, p_near)::pgmem.save_result;
 end;
 comment on function pgmem.make_result is 'The result of a save, from its fields; the others build theirs by it.';
 
@@ -141,12 +150,13 @@ create or replace function pgmem.saved(
   p_message text default null,
   p_embedded boolean default false,
   p_near_names jsonb default '[]',
-  p_conflicts jsonb default '[]'
+  p_conflicts jsonb default '[]',
+  p_near jsonb default '[]'
 ) returns pgmem.save_result
 language sql immutable
 begin atomic
   select pgmem.make_result('saved', p_artifact_id, p_dedup_outcome, p_candidate_id, p_message, pgmem.next_step('saved'),
-    p_embedded => p_embedded, p_near_names => p_near_names, p_conflicts => p_conflicts);
+    p_embedded => p_embedded, p_near_names => p_near_names, p_conflicts => p_conflicts, p_near => p_near);
 end;
 comment on function pgmem.saved is 'The result of a save that was made, or that met an equal memory.';
 
@@ -338,13 +348,14 @@ create or replace function pgmem.refuse(
   p_message text,
   p_next_step text default null,
   p_dedup_outcome text default null,
-  p_candidate_id uuid default null
+  p_candidate_id uuid default null,
+  p_near jsonb default '[]'
 ) returns void
 language plpgsql as $$
 begin
   raise exception using errcode = 'PM099', message = p_message, detail = to_jsonb(pgmem.make_result(p_status,
     p_message => p_message, p_next_step => p_next_step, p_dedup_outcome => p_dedup_outcome,
-    p_candidate_id => p_candidate_id))::text;
+    p_candidate_id => p_candidate_id, p_near => p_near))::text;
 end;
 $$;
 comment on function pgmem.refuse is
@@ -443,7 +454,10 @@ begin
     where a.tenant = p_caller.tenant and a.project = v_project and a.status not in ('saved', 'dropped', 'partial')
       and a.verb = p_verb and a.save_id <> p_result.save_id
       and (a.arguments_hash = p_arguments_hash
-           or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments));
+           or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments)
+           -- Sent again with what it replaces, or what it holds beside.
+           or p_arguments ?| '{supersedes,beside}' and a.arguments - '{supersedes,beside}'::text[]
+             = p_arguments - '{supersedes,beside}'::text[]);
     if p_caller.source not in ('cli', 'ui') then
       p_result.next_step := coalesce(p_result.next_step, pgmem.rule_step(p_result.artifact_id));
     end if;

@@ -407,14 +407,13 @@ declare
   v_end  record := pgmem.feed_place_or(p_until, 'now');
 begin
   return query
-  select row(n.*)::pgmem.node, t.apart, t.contradicts and s.score < pgmem.setting_float('dedup_supersede')
+  select row(n.*)::pgmem.node, t.apart, t.contradicts
   from pgmem.ranked_tokens(p_node.title_tokens, p_node.scope_key) r
   cross join lateral (select distinct t.node_seq from pgmem.title_candidates(r.ranked, p_node.scope_key) t) c
   cross join lateral (select * from pgmem.node o where o.seq = c.node_seq offset 0) n
   cross join lateral (select pgmem.jaccard(n.title_tokens, p_node.title_tokens) as score offset 0) s
-  cross join lateral (select pgmem.tells_apart(n.title, p_node.title) as apart,
-    pgmem.contradiction(n.title, p_node.title) is not null or pgmem.differ_in_numbers(n.title, p_node.title)
-      is true as contradicts offset 0) t
+  cross join lateral (select d.is_apart or d.leads and s.score < pgmem.setting_float('dedup_supersede') as apart,
+    d.axis is not null as contradicts from pgmem.title_difference(n.title, p_node.title) d offset 0) t
   where n.tenant = p_node.tenant and n.status = 'active' and n.seq <> p_node.seq
     and s.score >= pgmem.setting_float('dedup_manual_review') and (t.contradicts or not t.apart)
     and exists (select from pgmem.change h

@@ -589,6 +589,7 @@ Counts of what waits for a person.
 
 reviews bigint, approvals bigint, insights bigint, drafts bigint, conflicts bigint, failed_saves bigint
 rules bigint = 0: Rules of agents that wait for a yes.
+replaced bigint = 0: Decisions that took the place of another by the likeness of their titles alone.
 $$);
 
 create or replace function pgmem.count_waiting(
@@ -614,13 +615,15 @@ begin
   select count(*) into v_answer.conflicts
   from pgmem.open_conflict c where v_project is null or v_project in (c.project_seq, c.with_project_seq);
   v_answer.rules := (select count(*) from pgmem.rules_that_wait(pgmem.caller(), v_project, 1000));
+  v_answer.replaced := (select count(*) from pgmem.open_replacement r where v_project is null or r.project_seq = v_project);
   return v_answer;
 end;
 $$;
 comment on function pgmem.count_waiting is $$
 Count what waits for a person.
 
-These are reviews, approvals, insights, draft cards, conflicts, failed saves and rules of agents (up to 1000). An approval is a save that a person
+These are reviews, approvals, insights, draft cards, conflicts, failed saves, rules of agents (up to 1000) and replacements that
+nobody has said. An approval is a save that a person
 makes or drops and that resembles nothing: what holds globally in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.

@@ -163,7 +163,9 @@ def test_an_atomic_batch_is_all_or_nothing(
 def test_an_atomic_batch_says_which_part_was_refused(call: Call, shop: str) -> None:
     call("save_decision", title="a b c", rationale="r", project_id=shop)
     batch = store(call, decisions=[CARDS, {"title": "a b d", "rationale": "r"}], atomic=True)
-    assert batch["message"].startswith("Nothing was saved: decisions 'a b d' was not. Cannot distinguish")
+    assert batch["message"].startswith(
+        "Nothing was saved: decisions 'a b d' was not. Not saved: it may be the same decision as “a b c”"
+    )
 
 
 def test_an_atomic_batch_of_good_parts_is_saved(call: Call, rows: Rows, shop: str) -> None:

@@ -107,7 +107,7 @@ def test_a_context_marks_what_is_outdated(call: Call, shop: str) -> None:
 
 
 def test_the_newest_statement_is_first(call: Call, each: Each, shop: str) -> None:
-    """The others follow, marked by the one that holds; who wants answers alone gets the newest."""
+    """The others follow, marked by the one that holds; an agent that gets answers alone gets them as well."""
     note(call, "Redis is a cache and not a database, and the limits of Redis are known.")
     for city in ("Berlin", "Hamburg", "Bremen"):
         newest = note(call, f"The office of Acme is located in {city}.")
@@ -116,8 +116,10 @@ def test_the_newest_statement_is_first(call: Call, each: Each, shop: str) -> Non
     assert (offices[0]["title"], len(offices)) == ("The office of Acme is located in Bremen.", 3)
     assert offices[0]["outdated_by"] is None
     assert {row["outdated_by"] for row in offices[1:]} == {newest["artifact_id"]}
-    only = titles(each, "where is the office of Acme located", answers_only=True)
-    assert only == ["The office of Acme is located in Bremen."]
+    only = each(
+        "search_memory", query="where is the office of Acme located", project_id="shop", answers_only=True
+    )
+    assert [row["outdated_by"] for row in only] == [None, newest["artifact_id"], newest["artifact_id"]]
 
 
 def test_when_the_newest_is_forgotten_the_one_before_holds(call: Call, each: Each, shop: str) -> None:
@@ -126,7 +128,8 @@ def test_when_the_newest_is_forgotten_the_one_before_holds(call: Call, each: Eac
     last = note(call, "The office of Acme is located in Bremen.")
     call("forget", label="Context", key=str(last["artifact_id"]))
     assert titles(each, "where is the office of Acme located", answers_only=True) == [
-        "The office of Acme is located in Hamburg."
+        "The office of Acme is located in Hamburg.",
+        "The office of Acme is located in Berlin.",
     ]
 
 
@@ -134,7 +137,8 @@ def test_a_note_about_the_past_does_not_outdate_a_later_one(call: Call, each: Ea
     note(call, "The office of Acme is located in Berlin.", valid_from="2024-01-01T00:00:00Z")
     note(call, "The office of Acme is located in Hamburg.", valid_from="2020-01-01T00:00:00Z")
     assert titles(each, "where is the office of Acme located", answers_only=True) == [
-        "The office of Acme is located in Berlin."
+        "The office of Acme is located in Berlin.",
+        "The office of Acme is located in Hamburg.",
     ]
 
 

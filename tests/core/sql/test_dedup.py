@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from uuid import UUID
 
 import psycopg
@@ -61,13 +62,13 @@ def test_decisions_of_emoji_alone_are_not_taken_for_one(call: Call, rows: Rows, 
 
 def test_five_of_seven_words_shared_supersede(call: Call, rows: Rows, shop: str) -> None:
     old = decide(call, "cache the product pages in redis")
-    new = decide(call, "cache the product pages in memory")
+    new = decide(call, "cache all product pages in redis")
     assert (new["status"], new["dedup_outcome"], new["candidate_id"]) == (
         "saved",
         "supersede",
         old["artifact_id"],
     )
-    assert context(call) == ["cache the product pages in memory"]
+    assert context(call) == ["cache all product pages in redis"]
     assert rows(
         "select s.id as new, d.id as old, d.status from pgmem.edge e join pgmem.node s on s.seq = e.src"
         " join pgmem.node d on d.seq = e.dst where e.rel = 'SUPERSEDES'"
@@ -76,7 +77,7 @@ def test_five_of_seven_words_shared_supersede(call: Call, rows: Rows, shop: str)
 
 def test_superseding_closes_the_old_decision(call: Call, rows: Rows, shop: str) -> None:
     decide(call, "cache the product pages in redis")
-    decide(call, "cache the product pages in memory")
+    decide(call, "cache all product pages in redis")
     old = rows(
         "select valid_to, valid_to >= created_at as after from pgmem.node where status = 'superseded'"
     )[0]
@@ -86,7 +87,7 @@ def test_superseding_closes_the_old_decision(call: Call, rows: Rows, shop: str) 
 
 def test_the_superseded_decision_is_in_the_history(call: Call, rows: Rows, shop: str) -> None:
     decide(call, "cache the product pages in redis")
-    decide(call, "cache the product pages in memory")
+    decide(call, "cache all product pages in redis")
     assert rows("select title, status from pgmem.node_version where label = 'Decision'") == [
         {"title": "cache the product pages in redis", "status": "active"}
     ]
@@ -94,11 +95,11 @@ def test_the_superseded_decision_is_in_the_history(call: Call, rows: Rows, shop:
 
 def test_a_superseded_decision_saved_again_is_answered_with_what_replaced_it(call: Call, shop: str) -> None:
     decide(call, "cache the product pages in redis")
-    newer = decide(call, "cache the product pages in memory")
+    newer = decide(call, "cache all product pages in redis")
     back = decide(call, "cache the product pages in redis")
     assert (back["dedup_outcome"], back["artifact_id"]) == ("duplicate_skip", newer["artifact_id"])
     assert str(back["message"]).startswith("Not saved: ")
-    assert context(call) == ["cache the product pages in memory"]
+    assert context(call) == ["cache all product pages in redis"]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +133,8 @@ def test_half_the_words_shared_waits_for_a_person_and_writes_nothing(
         None,
     )
     assert (
-        second["message"]
-        == f"Cannot distinguish duplicate vs supersede. Review candidate: {first['artifact_id']}"
+        second["message"] == f"Not saved: it may be the same decision as “a b c” ({date.today()}, agent)."
+        f" Review candidate: {first['artifact_id']}"
     )
     assert "pgmem review" in str(second["next_step"])
     assert rows("select title from pgmem.node where label = 'Decision'") == [{"title": "a b c"}]
