@@ -22,7 +22,7 @@ WRITERS = {
     "card_run": "refresh_report vacuum_cards",
     "card_state": "touch_cards",
     "card_subject": "add_subjects card_changed carry_card import_card refresh_card store_trajectory take_secret weigh_card",
-    "edge": "create_relations delete_entities delete_relations insert_edge outdate_fact refresh_links remove_edge settle_conflict",
+    "edge": "create_relations delete_entities delete_relations hold_both insert_edge outdate_fact refresh_links remove_edge settle_conflict",
     "node": "adopt confirm_node decay_scores delete_node ensure_project expire_turns forget_by_ttl hide_items insert_node join_states make_present mark_hygiene put_back record_version refresh_states rename_files renew_items renew_memories renew_names set_status spend_token take_secret update_node",
     "node_version": "add_state adopt import_versions join_states keep_state record_version settled",
     "save_attempt": "apply_review bury_saves import_save record_attempt resolve_review retry_save sweep sweep_texts",
@@ -31,10 +31,10 @@ WRITERS = {
 
 CALLERS = {
     "import_node": "apply_node import_records",
-    "insert_edge": "apply_node approve_card create_relations delete_relations import_edge import_relation join_nodes link_session merge_entities record_contradictions review_insight settle_conflict store_decision supersede supersede_decision",
+    "insert_edge": "apply_node approve_card create_relations delete_relations hold_both import_edge import_relation join_nodes link_session merge_entities record_contradictions review_insight settle_conflict store_decision supersede_decision",
     "insert_node": "capture_turn ensure_focus ensure_project import_node insert_card insert_foreign insert_stub merge_node open_project reflect request_global_write_approval store_decision store_entity store_node store_trajectory write_entity write_item write_named",
     "record_attempt": "fail_save hold_change hold_near make_extracted resolve_review run_save store_batch store_session_with_learnings",
-    "update_node": "add_state change_card edit_node forget_repository import_memory join_states merge_entities merge_node merge_node_state open_project put_back rename_files repeated store_entity supersede_decision taken_over write_entity write_item",
+    "update_node": "add_state change_card edit_node forget_repository hold_both import_memory join_states merge_entities merge_node merge_node_state open_project put_back rename_files repeated store_entity supersede_decision taken_over write_entity write_item",
 }
 """Who may call what stores a memory, changes one, takes one over, records a save or joins two."""
 
