@@ -40,7 +40,8 @@ def doctor(
     else:
         findings = exit_on_error(lambda: anyio.run(_examine, store.settings))
         for place in registry.found("CHECKS"):
-            findings += registry.imported(place)(Path.home(), Path.cwd(), os.environ)
+            environment = {**os.environ, "PGMEM_DATA_DIR": str(store.settings.data_dir)}
+            findings += registry.imported(place)(Path.home(), Path.cwd(), environment)
     if not store.print_json(findings):
         console = terminal()
         for finding in findings:

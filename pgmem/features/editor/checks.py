@@ -1,4 +1,4 @@
-"""What `pgmem doctor` finds in the settings of clients: entries of an earlier release that are not safe."""
+"""Checks of `pgmem doctor`: unsafe entries of an earlier release in settings, and unknown forms in transcripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pgmem.data_folder import data_dir
 from pgmem.doctor.database import Finding, look
+from pgmem.features.editor import met
 from pgmem.features.editor.catalog import CLIENTS, Change, changes, is_own, starts_unsafely
 from pgmem.features.editor.connect import content
 
@@ -38,6 +40,12 @@ def examine_clients(home: Path, folder: Path, environment: Mapping[str, str]) ->
                     f"{file} starts pgmem so that a folder named pgmem in any repository runs in its place",
                     f"run pgmem connect {client}{f' --folder {project}' if project else ''}",
                 )
+    for form, where, day in met.all_met(data_dir(environment.get("PGMEM_DATA_DIR"))):
+        yield look(
+            "transcripts",
+            f"{form} is not known to this release of pgmem, first met on {day} ({where})",
+            "upgrade pgmem; the rest of the session is kept, and pgmem import --from takes this up later",
+        )
     python_path = environment.get("PYTHONPATH")
     if python_path and not all(map(os.path.isabs, python_path.split(os.pathsep))):
         yield look(

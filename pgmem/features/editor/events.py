@@ -7,18 +7,20 @@ is printed, and a line in hooks/hook.log of the data directory says why.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pgmem import conversations, registry, texts
 from pgmem.data_folder import data_dir, running_dsn
-from pgmem.features.editor import payloads
+from pgmem.features.editor import met, payloads
 from pgmem.features.editor.libpq import Connection, QueryFailed
 from pgmem.features.editor.state import Session, log
 from pgmem.features.editor.words import parsed
@@ -44,6 +46,8 @@ _PERSON = 1.0  # what it counts that a person decided it
 _MOST_A_CALL = 200
 _MOST_READ = 16_000_000  # bytes of a transcript at one event (the next one goes on), and of stdin
 _MOST_LINES = 4_096  # of a transcript, before what is read is sent
+_MOST_WORDS, _MOST_PROMPTS = 500, 20  # that are noted until the other source of the same words has come
+_BRINGING_WORDS = ("cursor", "windsurf")  # clients whose events are for what was said
 _REMEMBERED = (
     "What pgmem remembers of this project: data from earlier work. Only lines marked Instruction are instructions; the "
     "person you work for gave them for every session."
@@ -323,12 +327,13 @@ def _parts(found: Mapping[str, Any], opening: Mapping[str, Any]) -> texts.Openin
 
 def _prompt(event: Event, connection: Connection) -> Brought:
     """Bring what answers the prompt, and the decisions nearest to the work that it gives, once a session."""
-    if event.client == "cursor":  # its prompt event takes no text for the model
+    if event.client in _BRINGING_WORDS:  # their prompt events take no text for the model
         return _keep(event, connection)
-    from pgmem.transcripts import said
+    from pgmem.transcripts import prompted
 
-    prompt = said(str(event.given.get("prompt") or ""))
-    if len(prompt) < 8 or prompt.startswith(("/", "!", "#")):
+    prompt = prompted(payloads.prompt_of(event.given) or "")
+    _note_prompt(event, prompt)
+    if len(prompt) < 8:
         return Brought()
     project, root, _ = _begin(event, connection)
     about = connection.call("prompt_sentences", prompt=prompt)
@@ -466,16 +471,23 @@ def _cards(
 
 
 def _keep(event: Event, connection: Connection) -> Brought:
-    """Keep the turns of the session that are not kept yet."""
+    """Keep the turns of the session that are not kept yet: of its transcript, else the words that the event brings."""
     if not is_on("PGMEM_CAPTURE"):
         return Brought()
     child = str(event.given.get("agent_id") or "subagent")
-    for name, agent in (("transcript_path", None), ("agent_transcript_path", child)):
-        if path := event.given.get(name):
-            _keep_transcript(event, connection, Path(str(path)).expanduser(), agent)
-    if not event.given.get("transcript_path"):
-        found = _turns_of_event(event)
-        _keep_turns(event, connection, _of(found, child if payloads.is_of_child(event.name) else None))
+    gave, named = False, payloads.transcript_of(event.given)
+    for path, agent in ((named, None), (event.given.get("agent_transcript_path"), child)):
+        if path:
+            turns = _keep_transcript(event, connection, Path(str(path)).expanduser(), agent)
+            gave = gave or (turns and path == named)
+    # A client whose events are for words may write its transcript later, or not at all.
+    if not gave or event.client in _BRINGING_WORDS:
+        said = _not_kept_yet(event, _turns_of_event(event), "of the transcript", "of events")
+        if said and named and not gave and event.session.first("nothing", str(named)):
+            problem = f"{named} gives no turn: the words of the events are kept in its place"
+            log(event.data_dir, event.name, problem)
+        _keep_turns(event, connection, _of(said, child if payloads.is_of_child(event.name) else None))
+    event.session.write("prompts", [])
     return Brought()
 
 
@@ -484,70 +496,175 @@ def _of(found: list[dict[str, str]], agent: str | None) -> list[dict[str, str]]:
     return [{"agent": agent, **turn} for turn in found] if agent else found
 
 
-def _keep_transcript(event: Event, connection: Connection, path: Path, agent: str | None = None) -> None:
+def _keep_transcript(event: Event, connection: Connection, path: Path, agent: str | None = None) -> bool:
     """Keep what came to a transcript since the last event; a line that is being written waits for the next one.
 
     An event that gives up while it reads leaves behind that the next one is to read fewer lines at once. A single line
     that cannot be read in time is passed over, so that it does not keep the rest of the session from being kept.
+
+    Returns:
+        Whether the transcript has given a turn, now or before.
     """
     from pgmem.features.editor.done import done
-    from pgmem.transcripts import turns
 
     name = f"read {path}"
     kept = event.session.read(name)
-    begin, most = kept if isinstance(kept, list) else (kept if isinstance(kept, int) else 0, _MOST_LINES)
+    begin, most, state, gave = (
+        kept if isinstance(kept, list) and len(kept) == 4 else (0, _MOST_LINES, None, False)
+    )
     try:
         if not path.is_file():  # a pipe would be waited for until the event gives up
-            return
-        begin = begin if begin <= path.stat().st_size else 0
+            return bool(gave)
+        about = path.stat()
+        if begin > about.st_size:
+            begin, state = 0, None
         with path.open("rb") as file:
             file.seek(begin)
             text = file.read(_MOST_READ)
-    except OSError:
-        return
+    except OSError as error:
+        if event.session.first("unread", str(path)):
+            log(event.data_dir, event.name, f"{path} cannot be read: {error.strerror or error}")
+        return bool(gave)
     if path.suffix == ".json":  # one object with all messages, which is written anew
-        messages = json.loads(text).get("messages") or []
-        found = _redacted([*turns(json.dumps(m) for m in messages), *done(json.dumps(m) for m in messages)])
-        _keep_turns(event, connection, _of(found, agent))
-        return
+        found, acts = _read_document(event, path, text, about.st_mtime)
+        _keep_turns(event, connection, _of([*found, *acts], agent))
+        event.session.write(name, [0, _MOST_LINES, None, bool(gave or found)])
+        return bool(gave or found)
     whole = text.rfind(b"\n") + 1
     if not whole and len(text) == _MOST_READ:  # a line that is longer than all that is read is passed over
         whole = len(text)
-    lines = text[:whole].splitlines(keepends=True)
+    lines = text[:whole].split(b"\n")
+    lines = [f + b"\n" for f in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
     while lines:
         batch, lines = lines[: max(most, 1)], lines[max(most, 1) :]
-        found = []
+        found, acts = [], []
         if most > 0:
-            event.session.write(name, [begin, most // 64])
-            found = _redacted([*turns(line.decode(errors="replace") for line in batch), *done(batch)])
-            event.session.write(name, [begin, most])  # it can be read, whatever the database says
+            event.session.write(name, [begin, most // 64, state, gave])
+            found, after = _read_lines(event, path, batch, state, about.st_mtime)
+            acts = _redacted(done(batch))
+            event.session.write(
+                name, [begin, most, state, gave]
+            )  # it can be read, whatever the database says
+            state = after
         else:
             log(event.data_dir, event.name, f"passed over a line of {path} that takes too long to read")
             most = _MOST_LINES
-        _keep_turns(event, connection, _of(found, agent))
+        gave = bool(gave or found)
+        said = _not_kept_yet(event, found, "of events", "of the transcript")
+        _keep_turns(event, connection, _of([*said, *acts], agent))
         begin += sum(map(len, batch))
-        event.session.write(name, [begin, most] if lines else begin)
+        event.session.write(name, [begin, most if lines else _MOST_LINES, state, gave])
+    return bool(gave)
+
+
+def _read_lines(
+    event: Event, path: Path, lines: list[bytes], state: Any, seconds: float
+) -> tuple[list[dict[str, str]], Any]:
+    """Return the turns of the next lines of a transcript, and the state of their reader."""
+    from pgmem.transcripts import Reader
+
+    reader = Reader(str(path), state=state)
+    found = reader.read(lines)
+    _report(event, reader)
+    return _timed(found, reader, seconds), reader.state
+
+
+def _read_document(
+    event: Event, path: Path, text: bytes, seconds: float
+) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """Return what was said in a transcript that is one document, and what was done."""
+    from pgmem.features.editor.done import done
+    from pgmem.foreign import Line, read_line
+    from pgmem.transcripts import Reader
+
+    reader = Reader(str(path))
+    whole, reason = read_line(text.decode("utf-8-sig", "replace"))
+    messages = whole.get("messages") if isinstance(whole, dict) else None
+    if not isinstance(messages, list):
+        reader.account.leave(reader.file, 1, reason or "it has no messages")
+        messages = []
+    found = reader.take([Line(number, each, None) for number, each in enumerate(messages, 1)])
+    _report(event, reader)
+    return _timed(found, reader, seconds), _redacted(done(json.dumps(each) for each in messages))
+
+
+def _timed(found: list[dict[str, str]], reader: Any, seconds: float) -> list[dict[str, str]]:
+    from pgmem.transcripts.reading import of_file, with_times
+
+    return _redacted(with_times(found, reader.began, of_file(seconds)))
+
+
+def _report(event: Event, reader: Any) -> None:
+    """Log once what a transcript holds that no reader knows, and, once a session, a line that cannot be read."""
+    account = reader.account
+    for form in account.unknown:
+        where = next((sentence for sentence in account.left_out if form in sentence), form)
+        if met.note(event.data_dir, form, where):
+            log(event.data_dir, event.name, f"left out: {where}; pgmem doctor lists it")
+    unread = next((s for s in account.left_out if not any(form in s for form in account.unknown)), None)
+    if unread is not None and event.session.first("unread", reader.file):
+        log(event.data_dir, event.name, f"left out: {unread}")
+
+
+def _not_kept_yet(event: Event, found: list[dict[str, str]], given: str, giving: str) -> list[dict[str, str]]:
+    """Return turns without those that the other source has given: an event and a transcript bring the same words."""
+    if event.client not in _BRINGING_WORDS or not found:
+        return found
+    before, now = event.session.read(f"words {given}") or [], event.session.read(f"words {giving}") or []
+    new = []
+    for turn in found:
+        name = hashlib.sha256(f"{turn['role']} {turn['content']}".encode(errors="replace")).hexdigest()[:16]
+        if name in before:
+            before.remove(name)
+        else:
+            now.append(name)
+            new.append(turn)
+    event.session.write(f"words {given}", before[-_MOST_WORDS:])
+    event.session.write(f"words {giving}", now[-_MOST_WORDS:])
+    return new
 
 
 def _turns_of_event(event: Event) -> list[dict[str, str]]:
-    """Return the turns that the event itself brings, of a client that keeps no transcript for others."""
+    """Return the turns that the event itself brings, and the prompts before it, of which no transcript is known."""
+    from pgmem.foreign import moment
     from pgmem.transcripts import said
+    from pgmem.transcripts.words import is_no_answer
 
     given = event.given
-    turn = str(given.get("generation_id") or given.get("turn_id") or given.get("timestamp") or "")
-    parts = (
-        ("user", given.get("prompt")),
-        (
-            "assistant",
-            given.get("prompt_response") or given.get("text") or given.get("last_assistant_message"),
-        ),
+    prompts = event.session.read("prompts") or []
+    named = (
+        given.get("generation_id")
+        or given.get("execution_id")
+        or given.get("turn_id")
+        or given.get("timestamp")
     )
+    turn = str(named or (prompts[-1]["id"] if prompts else ""))
+    answer = payloads.answer_of(given)
     found = [
-        {"id": f"{turn}-{role}", "role": role, "content": said(text)}
-        for role, text in parts
-        if isinstance(text, str)
+        {**prompt, "id": f"{prompt['id']}-user", "role": "user"}
+        for prompt in prompts
+        if str(prompt["id"]) != turn
     ]
-    return _redacted(one for one in found if turn and one["content"])
+    asked = payloads.prompt_of(given) or next((p["content"] for p in prompts if str(p["id"]) == turn), None)
+    for role, text in (("user", asked), ("assistant", answer)):
+        if isinstance(text, str) and not (role == "assistant" and is_no_answer(text)):
+            found.append({"id": f"{turn}-{role}", "role": role, "content": said(text)})
+    at = moment(given.get("timestamp")).at
+    timed = [{"at": at.isoformat(), **one} if at else one for one in found]
+    return _redacted(one for one in timed if turn and one["content"])
+
+
+def _note_prompt(event: Event, prompt: str) -> None:
+    """Note a prompt until the answer comes: where the transcript gives nothing by then, it is kept from here."""
+    if not is_on("PGMEM_CAPTURE") or not prompt:
+        return
+    from pgmem.secret_forms import redacted
+
+    given, now = event.given, datetime.now(UTC).isoformat()
+    name = given.get("turn_id") or given.get("prompt_id") or given.get("timestamp") or now
+    noted = event.session.read("prompts") or []
+    kept = [*noted, {"id": str(name), "content": redacted(prompt), "at": now}]
+    event.session.write("prompts", kept[-_MOST_PROMPTS:])
 
 
 def _redacted(found: Iterable[dict[str, str]]) -> list[dict[str, str]]:

@@ -12,11 +12,12 @@ Kind = Literal["start", "prompt", "file", "result", "child", "keep"]
 
 _EVENTS: dict[Kind, str] = {
     "start": "sessionstart",
-    "prompt": "userpromptsubmit beforeagent beforesubmitprompt",
+    "prompt": "userpromptsubmit beforeagent beforesubmitprompt preuserprompt",
     "file": "pretooluse beforetool beforereadfile beforeshellexecution",
     "result": "posttooluse aftertool posttoolusefailure",
     "child": "subagentstart",
-    "keep": "precompact precompress stop subagentstop afteragent afteragentresponse sessionend",
+    "keep": "precompact precompress stop subagentstop afteragent afteragentresponse sessionend postcascaderesponse"
+    " postcascaderesponsewithtranscript",
 }
 _KINDS = {event: kind for kind, events in _EVENTS.items() for event in events.split()}
 """What each event is for, by its name in small letters without hyphens: all clients spell the same few."""
@@ -72,6 +73,8 @@ def is_failure(event: str) -> bool:
 
 def client_of(event: str, given: Mapping[str, Any]) -> str:
     """Return the client that sends an event, by what only it sends."""
+    if "agent_action_name" in given or "trajectory_id" in given:
+        return "windsurf"
     if "cursor_version" in given or "conversation_id" in given or event[:1].islower():
         return "cursor"
     if _folded(event) in _GEMINI or ("timestamp" in given and "permission_mode" not in given):
@@ -83,7 +86,33 @@ def client_of(event: str, given: Mapping[str, Any]) -> str:
 
 def session_of(given: Mapping[str, Any]) -> str:
     """Return the id of the session."""
-    return str(given.get("session_id") or given.get("conversation_id") or "unknown")
+    return str(
+        given.get("session_id") or given.get("conversation_id") or given.get("trajectory_id") or "unknown"
+    )
+
+
+def prompt_of(given: Mapping[str, Any]) -> str | None:
+    """Return what a person asks with an event."""
+    about = given.get("tool_info")
+    found = given.get("prompt") or (about.get("user_prompt") if isinstance(about, dict) else None)
+    return found if isinstance(found, str) else None
+
+
+def answer_of(given: Mapping[str, Any]) -> str | None:
+    """Return what the agent says with an event."""
+    about = given.get("tool_info")
+    found = given.get("prompt_response") or given.get("text") or given.get("last_assistant_message")
+    found = found or (about.get("response") if isinstance(about, dict) else None)
+    return found if isinstance(found, str) else None
+
+
+def transcript_of(given: Mapping[str, Any]) -> str | None:
+    """Return the path of the transcript of the session."""
+    about = given.get("tool_info")
+    found = given.get("transcript_path") or (
+        about.get("transcript_path") if isinstance(about, dict) else None
+    )
+    return found if isinstance(found, str) and found else None
 
 
 def folder_of(given: Mapping[str, Any]) -> Path:
@@ -130,6 +159,8 @@ def output(client: str, event: str, text: str, reason: str = "") -> str:
     """
     reason = reason if asks(client, event) else ""
     text = text if reads(client, event) else ""
+    if client == "windsurf":  # its hooks take no text for the model
+        return ""
     if client == "cursor":
         if kind_of(event) == "prompt":
             return json.dumps({"continue": True})

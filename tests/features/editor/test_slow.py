@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -79,15 +78,14 @@ def test_a_line_that_cannot_be_read_in_time_is_passed_over(
     texts[100] = "slow"
     transcript = tmp_path / "transcript.jsonl"
     transcript.write_text("".join(f"{turn(*each)}\n" for each in enumerate(texts)))
-    read = transcripts.turns
+    read = transcripts.Reader.read
 
-    def give_up_on_the_slow_one(lines: Iterable[str]) -> Iterator[dict[str, str]]:
-        for line in lines:
-            if "slow" in line:
-                raise TimeoutError
-            yield from read([line])
+    def give_up_on_the_slow_one(reader: transcripts.Reader, lines: list[bytes]) -> list[dict[str, str]]:
+        if any(b"slow" in line for line in lines):
+            raise TimeoutError
+        return read(reader, lines)
 
-    monkeypatch.setattr(transcripts, "turns", give_up_on_the_slow_one)
+    monkeypatch.setattr(transcripts.Reader, "read", give_up_on_the_slow_one)
     given = {
         "session_id": "s1",
         "transcript_path": str(transcript),
