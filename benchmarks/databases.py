@@ -15,6 +15,7 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.corpus import Corpus
 from pgmem.database.identity import SET_FOR_TRANSACTION, Identity
 from pgmem.embeddings.static import StaticProvider
+from pgmem.embeddings.text import vectors_of
 from pgmem.install import schema
 
 PROJECT = "bench"
@@ -30,18 +31,18 @@ def unseen(_step: str, _done: int, _total: int) -> None:
 # The functions of a save, for all rows at once. Near duplicates stay: the benchmark measures how they are found.
 _DECISIONS = """
 insert into pgmem.node (label, title, props, scope, project, project_seq, user_id, source, trust_level,
-  content_hash, scope_key, title_tokens, text_config, tsv, text_length, created_at, updated_at, recorded_at)
+  content_hash, scope_key, title_tokens, text_config, tsv, text_length, titled, created_at, updated_at, recorded_at)
 select 'Decision', g.title, d.props, 'project', p.key, p.seq, p.user_id, 'sdk', 0.8,
   pgmem.content_hash(array[g.title || ' ' || g.rationale]),
   pgmem.scope_key(p.tenant, p.seq::text, 'Decision'), pgmem.tokens(g.title), p.text_config,
-  t.tsv || array_to_tsvector(pgmem.scope_lexemes(p.tenant, p.seq)), l.text_length, d.made_at, d.made_at,
+  t.tsv || array_to_tsvector(pgmem.scope_lexemes(p.tenant, p.seq)), l.text_length, true, d.made_at, d.made_at,
   d.made_at
 from given g
 join pgmem.node p on p.label = 'Project' and p.key = g.project and p.user_id = g.user_id
 cross join lateral (select jsonb_build_object('rationale', g.rationale, 'date', '2026-01-01') as props,
   now() - make_interval(secs => g.age) as made_at offset 0) d
-cross join lateral (select to_tsvector(p.text_config::regconfig,
-  pgmem.segment(pgmem.search_text('Decision', g.title, d.props))) as tsv offset 0) t
+cross join lateral (select pgmem.text_vector(p.text_config,
+  pgmem.search_text('Decision', g.title, d.props), g.title) as tsv offset 0) t
 cross join lateral pgmem.text_length(t.tsv) as l(text_length)
 order by g.age desc
 """
@@ -160,7 +161,7 @@ def _embed(connection: psycopg.Connection[tuple[object, ...]], progress: Progres
     with connection.cursor().copy("copy embedded from stdin") as copy:
         for place in range(0, len(rows), _BATCH):
             some = rows[place : place + _BATCH]
-            vectors = anyio.run(provider.embed_batch, [str(text) for _, text in some])
+            vectors = anyio.run(vectors_of, provider, [str(text) for _, text in some])
             for (seq, _), vector in zip(some, vectors, strict=True):
                 copy.write_row((seq, str(vector)))
             progress(f"embedding {len(rows)} memories", place, len(rows))

@@ -12,6 +12,7 @@ from benchmarks.corpus import Corpus
 from benchmarks.databases import PROJECT, Progress, connect_as, filled_database
 from benchmarks.timing import SpeedRow, interleaved, ratio_row, share_row, time_row
 from pgmem.embeddings.static import StaticProvider
+from pgmem.embeddings.text import vectors_of
 
 _QUESTIONS = 200
 _BARE_VECTOR = "select node_seq from bench_vector order by vector <=> %s::halfvec limit 20"
@@ -246,7 +247,7 @@ def _writing(dsn: str, size: int, rounds: int, progress: Progress) -> SpeedRow:
         ).fetchall()
         vectors = [
             "{" + str(vector)[1:-1] + "}"
-            for vector in anyio.run(provider.embed_batch, [str(text) for (text,) in texts])
+            for vector in anyio.run(vectors_of, provider, [str(text) for (text,) in texts])
         ]
         waiting = iter(zip(given, vectors, texts, strict=True))
 

@@ -16,7 +16,7 @@ from pgmem.database.call import build
 from pgmem.database.database import Database
 from pgmem.embeddings.none import NullProvider
 from pgmem.embeddings.protocol import EmbeddingProvider
-from pgmem.embeddings.text import node_text, save_text, text_hash
+from pgmem.embeddings.text import node_text, save_text, text_hash, vectors_of
 from pgmem.errors import PgmemError, summary
 
 log = logging.getLogger("pgmem")
@@ -115,7 +115,7 @@ class Caller:
             if text is None:
                 return {}
             with anyio.fail_after(patience):
-                vector = await self.embedder.embed(text)
+                (vector,) = await vectors_of(self.embedder, [text])
         except (PgmemError, psycopg.Error, TimeoutError) as error:
             level = self.logged.level("no_vector")
             log.log(level, "saved without a vector, the worker embeds: %s", summary(error))

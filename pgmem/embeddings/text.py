@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,11 @@ from datetime import date
 from decimal import Decimal
 from uuid import UUID
 
+from pgmem.embeddings.protocol import EmbeddingProvider
 from pgmem.models import DescribedLabel
+
+TITLE_END = "\x1f"
+"""The sign behind a title in the text that is embedded; the verbs store no control character."""
 
 # Fields that remember does not store, or stores as a date or a time instead of a text.
 _NOT_STORED = {
@@ -62,6 +67,43 @@ def node_text(label: DescribedLabel, properties: object) -> str | None:
     return _composed(label, _key(name), fields, _other_texts(label, fields))
 
 
+async def vectors_of(provider: EmbeddingProvider, texts: Sequence[str]) -> list[list[float]]:
+    """Return the vector of each memory, of its text as `embedding_text` composes it.
+
+    Where a title is marked, it is the direction of two: that of the title and that of the whole text. Else a title of
+    eight words would be lost among four hundred.
+
+    Args:
+        provider: what embeds.
+        texts: of memories.
+
+    Raises:
+        EmbeddingError: at least one vector could not be made.
+    """
+    wholes = [text.replace(TITLE_END, " ") for text in texts]
+    titles = [title_of(text) for text in texts]
+    vectors = await provider.embed_batch([*wholes, *(title for title in titles if title)])
+    of_titles = iter(vectors[len(texts) :])
+    made = []
+    for vector, title in zip(vectors, titles, strict=False):
+        other = next(of_titles) if title else []
+        made.append(_between(vector, other) if vector and other else vector)
+    return made
+
+
+def title_of(text: str) -> str:
+    """Return the title that is marked in the text of a memory; empty where none is."""
+    head, mark, _ = text.partition(TITLE_END)
+    return head.partition(": ")[2].strip() if mark else ""
+
+
+def _between(one: Sequence[float], other: Sequence[float]) -> list[float]:
+    """Return the direction between two vectors of length 1; the first where they are opposite."""
+    added = [a + b for a, b in zip(one, other, strict=True)]
+    length = math.hypot(*added)
+    return [number / length for number in added] if length > 1e-6 else list(one)
+
+
 def text_hash(text: str) -> str:
     """Return the SHA-256 of a text as hex digits, as the database makes it."""
     return hashlib.sha256(text.encode()).hexdigest()
@@ -84,12 +126,23 @@ def _composed(
     label: DescribedLabel, title: str, fields: Mapping[str, object], others: Sequence[object] = ()
 ) -> str:
     """Return label, title and texts, as `embedding_text` in sql/core/base/03-texts.sql composes them."""
-    parts = [] if label.title_field in label.text_fields else [title]
+    parts = [title]
+    if label.title_field in label.text_fields:
+        # The title is then an excerpt of the field; of a long or broken one it is another text.
+        parts, given = [], fields.get(label.title_field)
+        title = (
+            given
+            if isinstance(given, str) and len(given) <= 160 and given == re.sub(r"\s+", " ", given)
+            else ""
+        )
     for value in (*(fields.get(name) for name in label.text_fields), *others):
         texts = [_shown(item) for item in (value if isinstance(value, list) else [value]) if item is not None]
         if texts:
             parts.append(" ".join(texts))
-    return f"{label.name}: {' '.join(parts)}"
+    text = " ".join(parts)
+    if title and label.name not in ("Turn", "Card") and text.startswith(f"{title} "):
+        text = f"{title}{TITLE_END}{text[len(title) + 1 :]}"
+    return f"{label.name}: {text}"
 
 
 def _argument(value: object) -> object:

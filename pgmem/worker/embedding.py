@@ -15,6 +15,7 @@ from psycopg import sql
 from pgmem.calls.methods import Verbs
 from pgmem.database.connection import opened
 from pgmem.embeddings.protocol import EmbeddingError
+from pgmem.embeddings.text import vectors_of
 from pgmem.errors import PgmemError, TierMissing, first_line, summary
 from pgmem.escaping import counted
 
@@ -107,7 +108,7 @@ async def embed_waiting(
 
 async def _embed(memory: Verbs, texts: list[str]) -> list[list[float]]:
     try:
-        return await memory.caller.embedder.embed_batch(texts)
+        return await vectors_of(memory.caller.embedder, texts)
     except EmbeddingError as error:
         if error.transient or len(texts) == 1:
             raise
@@ -118,7 +119,7 @@ async def _embed(memory: Verbs, texts: list[str]) -> list[list[float]]:
     refused: list[EmbeddingError] = []
     for text in texts:
         try:
-            vectors.append(await memory.caller.embedder.embed(text))
+            vectors += await vectors_of(memory.caller.embedder, [text])
         except EmbeddingError as error:
             refused.append(error)
             vectors.append([])

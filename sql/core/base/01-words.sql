@@ -63,6 +63,40 @@ comment on function pgmem.segment is
   'A text as the parser can take it: runs of CJK characters become overlapping pairs.';
 
 
+-- Nested replacements, which cost a tenth of a translation by a list. The camel of a name is cut before a capital that
+-- follows a small letter, and before the last one of several: "parseHTTPBody" has three parts.
+create or replace function pgmem.parted(p_text text) returns text
+language sql immutable strict parallel safe
+begin atomic
+  select pgmem.segment(regexp_replace(
+    replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p_text,
+      '.', ' '), '_', ' '), '/', ' '), ':', ' '), '-', ' '), '@', ' '), '\', ' '), '+', ' '), '<', ' '), '>', ' '), '=', ' '),
+    '(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])', ' ', 'g'));
+end;
+comment on function pgmem.parted is
+  'A text with its names taken apart: paths, versions, flags, snake_case and camelCase become words, CJK runs pairs.';
+
+
+-- A longer text is not a name. Outer signs do not count: --dry-run and dry-run are one.
+create or replace function pgmem.wholes(p_text text) returns text[]
+language sql immutable strict parallel safe
+begin atomic
+  select coalesce(array_agg(distinct '=' || lower(m.whole[1])), '{}')
+  from regexp_matches(p_text, '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*[a-z][A-Z]\w*', 'g') as m(whole)
+  where length(m.whole[1]) <= 100;
+end;
+comment on function pgmem.wholes is
+  'The names in a text that have several parts, each as it is written, in lower case behind the sign = .';
+
+
+create or replace function pgmem.is_whole(p_lexeme text) returns boolean
+language sql immutable strict parallel safe
+begin atomic
+  select starts_with(p_lexeme, '=');
+end;
+comment on function pgmem.is_whole is 'Whether a lexeme is a name as a whole, which is shown to nobody: its parts are.';
+
+
 create or replace function pgmem.word_text(p_text text) returns text
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 begin

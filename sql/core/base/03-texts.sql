@@ -3,7 +3,7 @@
 -- A node is found by its title, by the text fields that its label names in the registry, and by all its other
 -- properties that are texts (search_text). Their lexemes make its tsvector, beside two lexemes that mark its tenant and
 -- its project (scope_lexemes): one look-up in the index finds the words of a query within a tenant. A vector is made of
--- the same text, with the label before it (embedding_text).
+-- the same text, with the label before it and the title marked (embedding_text).
 --
 -- Functions that return one row as a table (searched_text, text_length; in 01-words ranked_tokens, token_signature,
 -- title_entries) do so because a set-returning function is merged into the statement that uses it.
@@ -144,29 +144,42 @@ end;
 comment on function pgmem.lexeme_query is 'A query for one lexeme, which is taken as it is.';
 
 
+-- A title that is only the beginning of its text says no more than the text: that of a turn, of a card, of a note without
+-- a topic.
+create or replace function pgmem.is_titled(p_label text, p_title text, p_text text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_label not in ('Turn', 'Card') and starts_with(p_text, p_title || ' ');
+end;
+comment on function pgmem.is_titled is
+  'Whether the text by which a memory is found begins with a title that says more than that beginning.';
+
+
+-- The control sign is in no text that is stored (clean_text). Whoever embeds adds the vectors of the title and of the
+-- whole, each of length 1: else a title of eight words is lost among four hundred.
+create or replace function pgmem.marked_text(p_label text, p_title text, p_text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select p_label || ': ' || case when pgmem.is_titled(p_label, p_title, p_text)
+    then p_title || e'\x1f' || substr(p_text, length(p_title) + 2) else p_text end;
+end;
+comment on function pgmem.marked_text is
+  'The text of which a vector is made, of the text by which a memory is found: its label before it, and the sign U+001F '
+  'behind a title.';
+
+
 create or replace function pgmem.embedding_text(p_label text, p_title text, p_props jsonb) returns text
 language sql stable parallel safe
 begin atomic
-  select p_label || ': ' || pgmem.search_text(p_label, p_title, p_props);
+  select pgmem.marked_text(p_label, p_title, pgmem.search_text(p_label, p_title, p_props));
 end;
 comment on function pgmem.embedding_text is
-  'The text of which a vector is made: the label of a node and the text by which it is found.';
+  'The text of which a vector is made: the label of a node and the text by which it is found, its title marked.';
 
 
 -- For one word ts_rank is the sum of 1/i^2 over its n places, divided by pi^2/6 (tsrank.c, calc_rank_or), so n follows
 -- from it, at a tenth of the price of unnest(tsvector). The bounds lie half way between n - 1 and n, for n from 2 to
 -- 32.
--- An operator expands a stored value each time it reads it, and a search reads it once for each word. Concatenation
--- makes a copy. Below 100 lexemes a value that is not compressed is stored in its row as it is.
-create or replace function pgmem.expanded(p_tsv tsvector, p_length integer) returns tsvector
-language sql stable parallel safe
-begin atomic
-  select case when p_length < 100 and pg_column_compression(p_tsv) is null then p_tsv else p_tsv || ''::tsvector end;
-end;
-comment on function pgmem.expanded(tsvector, integer) is
-  'The lexemes of a text of so many lexemes, decompressed once, for a statement that reads them more than once.';
-
-
 create or replace function pgmem.occurrences(p_tsv tsvector, p_word tsquery) returns integer
 language sql immutable parallel safe
 begin atomic
@@ -176,6 +189,15 @@ begin atomic
     0.974662, 0.975676, 0.976612, 0.977479, 0.978284, 0.979033, 0.979732, 0.980386, 0.980999]::float8[]);
 end;
 comment on function pgmem.occurrences is 'How often a text holds a word that it holds, up to 32.';
+
+
+create or replace function pgmem.word_rank(p_tsv tsvector, p_query tsquery, p_norm integer default 0) returns real
+language sql immutable parallel safe
+begin atomic
+  select ts_rank('{0.1,0.1,0.1,0.1}'::float4[], p_tsv, p_query, p_norm);
+end;
+comment on function pgmem.word_rank is
+  'ts_rank, where a word of a title, which has the weight A, counts as any other.';
 
 
 create or replace function pgmem.cited(p_props jsonb) returns table (

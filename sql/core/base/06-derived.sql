@@ -11,34 +11,51 @@
 -- Locks: none.
 
 
-create or replace function pgmem.long_text_vector(p_config text, p_text text) returns tsvector
+-- A name is found by its parts, which have places, and as a whole, which has none. One in camelCase is found in lower case
+-- too. The title's words have the weight A.
+create or replace function pgmem.lexemes_of(p_config text, p_text text, p_title text) returns tsvector
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_config regconfig := p_config::regconfig;
+  v_wholes text[] := pgmem.wholes(p_text);
+  v_tsv    tsvector;
+begin
+  if p_title is null then
+    v_tsv := to_tsvector(v_config, pgmem.parted(p_text));
+  else
+    v_tsv := setweight(to_tsvector(v_config, pgmem.parted(p_title)), 'A')
+      || to_tsvector(v_config, pgmem.parted(substr(p_text, length(p_title) + 1)));
+  end if;
+  if v_wholes <> '{}' then
+    v_tsv := v_tsv || array_to_tsvector(v_wholes) || strip(to_tsvector(v_config,
+      coalesce((select string_agg(substr(w, 2), ' ') from unnest(v_wholes) w where w ~ '^=[^\W_]+$'), '')));
+  end if;
+  return v_tsv;
+end;
+$$;
+comment on function pgmem.lexemes_of is
+  'The lexemes of a text: its words with their places, names in parts, and names as wholes without a place.';
+
+
+create or replace function pgmem.text_vector(p_config text, p_text text, p_title text default null) returns tsvector
 language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_length integer := length(p_text);
 begin
+  if v_length < 60000 then
+    return pgmem.lexemes_of(p_config, p_text, p_title);
+  end if;
   loop
     begin
-      return to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, v_length)));
+      return pgmem.lexemes_of(p_config, left(p_text, v_length), p_title);
     exception when program_limit_exceeded then
       v_length := v_length / 2;
     end;
   end loop;
 end;
 $$;
-comment on function pgmem.long_text_vector is
-  'The lexemes of a long text; of its beginning where all of them would exceed the 1 MB that a tsvector can hold.';
-
-
--- A set-returning function, as such a one is merged into the statement that uses it.
--- Offset 0: else the text is read again wherever the lexemes are used.
-create or replace function pgmem.text_vector(p_config text, p_text text) returns table (tsv tsvector)
-language sql stable parallel safe
-begin atomic
-  select case when length(p_text) < 60000 then to_tsvector(p_config::regconfig, pgmem.segment(p_text))
-    else pgmem.long_text_vector(p_config, p_text) end
-  offset 0;
-end;
-comment on function pgmem.text_vector is 'The lexemes of a text with their places; one row.';
+comment on function pgmem.text_vector is
+  'The lexemes of a text; of the beginning of a long one where all of them would exceed the 1 MB that a tsvector can hold.';
 
 
 create or replace function pgmem.asks(p_text text) returns boolean
@@ -173,7 +190,8 @@ create or replace function pgmem.derived(
   asks boolean,
   instructs boolean,
   statement text,
-  embedding_hash text
+  embedding_hash text,
+  titled boolean
 )
 language sql stable parallel safe
 begin atomic
@@ -183,15 +201,18 @@ begin atomic
     p_session_id is not null and pgmem.asks(found_by.searched_text),
     p_label <> 'Card' and pgmem.instructs(p_title, found_by.searched_text),
     pgmem.form_of(p_label, p_title, p_props),
-    encode(sha256(convert_to(p_label || ': ' || found_by.searched_text, 'UTF8')), 'hex')
+    encode(sha256(convert_to(pgmem.marked_text(p_label, p_title, found_by.searched_text), 'UTF8')), 'hex'),
+    pgmem.is_titled(p_label, p_title, found_by.searched_text)
   -- Offset 0: else the text is made again wherever it is used.
   from (select s.searched_text from pgmem.searched_text(p_label, p_title, p_props) s offset 0) found_by
-  cross join lateral pgmem.text_vector(p_text_config, found_by.searched_text) as words(tsv)
+  cross join lateral pgmem.text_vector(p_text_config, found_by.searched_text,
+    case when pgmem.is_titled(p_label, p_title, found_by.searched_text) then p_title end) as words(tsv)
   cross join lateral pgmem.text_length(words.tsv) as length;
 end;
 comment on function pgmem.derived is $$
 The columns of a memory that follow from its text; one row.
 
-title_tokens are the words of a decision's title, tsv and text_length what full-text search reads, asks and instructs
-what ranking weighs, statement the form by which contradictions are found, and embedding_hash is SHA-256 of the text of which its vector is made.
+title_tokens are the words of a decision's title, tsv and text_length what full-text search reads, asks, instructs and
+titled what ranking weighs, statement the form by which contradictions are found, and embedding_hash is SHA-256 of the
+text of which its vector is made.
 $$;

@@ -200,7 +200,8 @@ begin
   p_node.recorded_at := v_state.ingested_at;
   -- It is as fresh as the day on which it became true.
   p_node.updated_at := least(pgmem.now(), greatest(p_node.created_at, v_state.ingested_at, v_state.begins_at));
-  select d.tsv, d.text_length, d.asks, d.instructs into p_node.tsv, p_node.text_length, p_node.asks, p_node.instructs
+  select d.tsv, d.text_length, d.asks, d.instructs, d.titled
+  into p_node.tsv, p_node.text_length, p_node.asks, p_node.instructs, p_node.titled
   from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, p_node.session_id,
                      p_node.text_config) d;
   p_node.agent_id := null;

@@ -93,7 +93,7 @@ begin
   with made as materialized (
     select n.seq, n.tenant, n.scope_key, n.label, n.title_tokens as tokens_before, n.content_hash as hash_before,
       kept.title, kept.props, c.content_hash,
-      d.title_tokens, d.tsv, d.text_length, d.asks, d.instructs, d.statement,
+      d.title_tokens, d.tsv, d.text_length, d.asks, d.instructs, d.titled, d.statement,
       case when n.session_place is not null or pgmem.has_session_place(n.session_id, n.label, n.source) then coalesce(n.session_place,
         coalesce(pgmem.last_place(n.session_id, n.tenant), 0)
         + row_number() over (partition by n.session_id, n.tenant, n.session_place is null,
@@ -120,20 +120,26 @@ begin
     from made m
   ), written as (
     update pgmem.node n set title = m.title, props = m.props, content_hash = m.hash, title_tokens = m.title_tokens,
-      tsv = m.tsv, text_length = m.text_length, asks = m.asks, instructs = m.instructs, statement = m.statement,
-      session_place = m.session_place
+      tsv = m.tsv, text_length = m.text_length, asks = m.asks, instructs = m.instructs, titled = m.titled,
+      statement = m.statement, session_place = m.session_place
     from hashed m
     where n.seq = m.seq
-      and (n.title, n.props, n.content_hash, n.title_tokens, n.tsv, n.text_length, n.asks, n.instructs, n.statement,
-           n.session_place)
+      and (n.title, n.props, n.content_hash, n.title_tokens, n.tsv, n.text_length, n.asks, n.instructs, n.titled,
+           n.statement, n.session_place)
         is distinct from (m.title, m.props, m.hash, m.title_tokens, m.tsv, m.text_length, m.asks, m.instructs,
-                          m.statement, m.session_place)
+                          m.titled, m.statement, m.session_place)
     returning m.title_tokens is distinct from m.tokens_before as retitled
   )
   select v_rows + count(*), coalesce(bool_or(w.retitled), false) into v_rows, v_titles from written w;
   if v_titles then
     perform pgmem.needs_renewal('titles');
   end if;
+  update pgmem.node_version v set tsv = d.tsv
+  from pgmem.node n cross join lateral (
+    select o.version, o.label, o.title, o.props, o.project_seq, o.text_config from pgmem.node_version o
+    where o.node_seq = n.seq offset 0) o
+  cross join lateral pgmem.derived(o.label, o.title, o.props, n.tenant, o.project_seq, null, o.text_config) d
+  where n.seq > p_after and n.seq <= p_to and v.node_seq = n.seq and v.version = o.version and v.tsv <> d.tsv;
   perform pgmem.renew_vectors(p_after, p_to);
   return v_rows;
 end;

@@ -34,7 +34,7 @@ language plpgsql stable set search_path = pgmem, pg_temp set timezone = 'UTC' se
 declare
   -- An import works these out again.
   v_derived constant text[] :=
-    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,node_seq,told,turns_at}';  -- words: as is
+    '{seq,place,tenant,scope_key,project_seq,focus_seq,tsv,text_length,session_place,asks,instructs,titled,node_seq,told,turns_at}';  -- words: as is
   v_record  jsonb;
   v_part    jsonb;
   v_step    name;

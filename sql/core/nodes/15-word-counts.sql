@@ -3,8 +3,8 @@
 -- BM25 needs to know how many memories a scope holds, how long they are, and how many hold a word. These counts are
 -- kept for scopes of every size, without a row that every save would wait for: about one save in 64 adds up what its
 -- tenant has written since the last time, if no other transaction is doing so. A word that has no count yet is counted
--- when it is searched, which is cheap, as only memories of the last moments can hold it. The worker counts again where
--- a tenth has changed.
+-- when it is searched, which is cheap, as only memories of the last moments can hold it. So is a name as a whole, which
+-- few memories hold. The worker counts again where a tenth has changed.
 --
 -- Locks: the row of a tenant in word_count while its words are counted; a save that finds it locked leaves the counting
 -- to the next one. Only the two first saves of a tenant that count may wait for each other.
@@ -71,7 +71,7 @@ begin
     insert into pgmem.lexeme_stat as s (tenant, lexeme, project_seq, memories)
     select p_tenant, w.lexeme, c.project_seq, count(*)
     from counted c cross join lateral unnest(tsvector_to_array(c.tsv)) as w(lexeme)
-    where w.lexeme not like '@%' and length(w.lexeme) <= 256 group by w.lexeme, c.project_seq
+    where w.lexeme !~ '^[@=]' and length(w.lexeme) <= 256 group by w.lexeme, c.project_seq
     on conflict (tenant, lexeme, project_seq) do update set memories = s.memories + excluded.memories
   )
   update pgmem.word_count w set last_seq = v_to where w.tenant = p_tenant;
@@ -155,7 +155,7 @@ begin
   insert into pgmem.lexeme_stat (tenant, lexeme, project_seq, memories)
   select p_tenant, w.word, p_project_seq, w.ndoc
   from ts_stat(v_texts) w
-  where w.word not like '@%' and length(w.word) <= 256;
+  where w.word !~ '^[@=]' and length(w.word) <= 256;
   delete from pgmem.source_stat s where s.tenant = p_tenant and s.project_seq = p_project_seq;
   delete from pgmem.text_stat s where s.tenant = p_tenant and s.project_seq = p_project_seq;
   with counted as materialized (

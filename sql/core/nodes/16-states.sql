@@ -95,6 +95,7 @@ language sql set search_path = pgmem, pg_temp as $$
     content_hash = coalesce(pgmem.memory_hash(n.label, p_new.title, p_new.props), n.content_hash),
     title_tokens = d.title_tokens, trust_level = p_new.trust_level, source = p_new.source, agent_id = p_new.agent_id,
     session_id = p_new.session_id, tsv = d.tsv, text_length = d.text_length, asks = d.asks, instructs = d.instructs,
+    titled = d.titled,
     updated_at = greatest(p_new.updated_at, n.created_at)
   from pgmem.derived(p_new.label, p_new.title, p_new.props, p_new.tenant, p_new.project_seq, p_old.session_id,
                      p_new.text_config) d

@@ -90,7 +90,7 @@ begin
   insert into pgmem.node (id, label, key, title, props, status, scope, project, project_seq, focus, focus_seq,
     org_id, user_id, agent_id, session_id, source, trust_level, initial_confidence, valid_from, valid_to,
     content_hash, scope_key, title_tokens, text_config,
-    tsv, text_length, session_place, asks, instructs, statement, version, created_at, updated_at, recorded_at, begins_at,
+    tsv, text_length, session_place, asks, instructs, titled, statement, version, created_at, updated_at, recorded_at, begins_at,
     yields)
   select p_node.id, p_node.label, p_node.key, p_node.title, p_node.props, p_node.status, p_node.scope, p_node.project,
     p_node.project_seq, p_node.focus, p_node.focus_seq, p_node.org_id, p_node.user_id, p_node.agent_id,
@@ -99,7 +99,7 @@ begin
     p_node.text_config, d.tsv, d.text_length,
     case when pgmem.has_session_place(p_node.session_id, p_node.label, p_node.source)
       then 1 + coalesce(pgmem.last_place(p_node.session_id, p_node.tenant), 0) end,
-    d.asks, d.instructs, p_node.statement,
+    d.asks, d.instructs, d.titled, p_node.statement,
     p_node.version, p_node.created_at, p_node.updated_at, p_node.recorded_at, p_node.begins_at, p_node.yields
   from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, p_node.session_id,
                      p_node.text_config) d
@@ -151,7 +151,7 @@ begin
     trust_level = p_node.trust_level, source = p_node.source,
     agent_id = p_node.agent_id, session_id = p_node.session_id, text_config = p_node.text_config,
     tsv = d.tsv, text_length = d.text_length,
-    asks = d.asks, instructs = d.instructs, statement = d.statement,
+    asks = d.asks, instructs = d.instructs, titled = d.titled, statement = d.statement,
     updated_at = greatest(pgmem.now(), n.created_at)
   from pgmem.derived(p_node.label, p_node.title, p_node.props, p_node.tenant, p_node.project_seq, v_old.session_id,
                      p_node.text_config) d

@@ -132,7 +132,7 @@ begin
   return query
   select i.* from pgmem.visible_node n cross join lateral pgmem.insight(row(n.*)::pgmem.node) i
   where n.label = 'Insight' and n.status = 'pending' and (v_query is null or n.tsv @@ v_query)
-  order by case when v_query is null then 0 else ts_rank(n.tsv, v_query) end desc, n.initial_confidence desc,
+  order by case when v_query is null then 0 else pgmem.word_rank(n.tsv, v_query) end desc, n.initial_confidence desc,
            n.trust_level desc, n.seq
   limit p_limit;
 end;

@@ -192,7 +192,8 @@ begin
         offset 0) n
       cross join lateral (
         select count(distinct (pgmem.inflections(w.lexeme))[1]) as words
-        from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query) where n.tsv @@ w.query) shared
+        from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query)
+        where not pgmem.is_whole(w.lexeme) and n.tsv @@ w.query) shared
       left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
         array(select x.seq from candidate x)) v on v.seq = c.seq) c
     cross join lateral (select least(v_said.words, 4)

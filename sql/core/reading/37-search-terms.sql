@@ -52,17 +52,40 @@ comment on function pgmem.inflections is
 create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  v_lexemes text[] := tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.segment(left(p_text, 10000))));
+  v_lexemes text[] := tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.parted(left(p_text, 10000))));
 begin
   if p_config::regconfig = 'pg_catalog.english'::regconfig then
     v_lexemes := array(select distinct f.form
                        from unnest(v_lexemes) l cross join unnest(pgmem.inflections(l)) as f(form));
   end if;
-  return v_lexemes;
+  return v_lexemes || pgmem.wholes(left(p_text, 10000));
 end;
 $$;
 comment on function pgmem.query_lexemes(text, text) is
-  'The lexemes a query asks for, stop words left out; of an irregular English word all forms.';
+  'The lexemes a query asks for, stop words left out: of an irregular English word all forms, names in parts and whole.';
+
+
+-- Stop words between two words do not count in the query; in a text one word may lie between them.
+create or replace function pgmem.query_pairs(p_text text, p_config text) returns text[]
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+  select coalesce(array_agg(distinct p.first || e'\x1f' || p.second), '{}') from (
+    select w.lexeme as second, lag(w.lexeme) over (order by w.place) as first from (
+      select u.lexeme, place from unnest(to_tsvector(p_config::regconfig, pgmem.parted(left(p_text, 2000)))) as u
+      cross join unnest(u.positions) as place order by place limit 25) w) p
+  where p.first <> p.second;
+$$;
+comment on function pgmem.query_pairs is
+  'The adjacent words of a query, as pairs of lexemes with the sign U+001F between them; 24 at most.';
+
+
+create or replace function pgmem.every_word(p_lexemes text[]) returns tsquery
+language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+  select string_agg('(' || w.forms || ')', ' & ')::tsquery from (
+    select string_agg(quote_literal(l), ' | ') as forms from unnest(p_lexemes) l
+    where not pgmem.is_whole(l) group by (pgmem.inflections(l))[1]) w;
+$$;
+comment on function pgmem.every_word is
+  'A query for all words of some lexemes, of an irregular word for any form of it; null where there is none.';
 
 
 create or replace function pgmem.any_word(p_text text, p_config text) returns tsquery

@@ -145,7 +145,8 @@ comment on function pgmem.scope_query is
 -- candidates hold several of the rarest at once.
 create or replace function pgmem.search_words(
   p_lexemes text[],
-  p_filter pgmem.search_filter
+  p_filter pgmem.search_filter,
+  p_pairs text[] default '{}'
 ) returns pgmem.search_words
 language plpgsql stable set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -191,10 +192,12 @@ begin
       where v_size.is_counted and s.tenant = any (p_filter.tenants) and s.lexeme = q.lexeme
         and case when v_scopes is null then s.project_seq >= 0 else s.project_seq = any (v_scopes) end) k) c;
   v_words.memories := greatest(v_words.memories, v_words.counts[cardinality(v_words.counts)]);
-  -- The forms of a word are as rare as all of them together, and a text need not hold more than one.
-  select array_agg(f.weight order by f.place), sum(f.weight / f.forms), max(f.weight) filter (where f.df > 0) / 100
+  -- The forms of a word are as rare as all of them together, and a text need not hold more than one. A name as a whole
+  -- repeats its parts.
+  select array_agg(f.weight order by f.place), sum(f.weight / f.forms) filter (where not pgmem.is_whole(f.lexeme)),
+    max(f.weight) filter (where f.df > 0) / 100
   into v_words.weights, v_words.most, v_least
-  from (select w.place, w.df, count(*) over form as forms,
+  from (select w.place, w.lexeme, w.df, count(*) over form as forms,
                (v_k1 + 1) * ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
                                      / (least(sum(w.df) over form, v_words.memories) + 0.5)) as weight
         from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
@@ -213,6 +216,17 @@ begin
     v_words.queries := v_words.queries[:v_kept];
     v_words.weights := v_words.weights[:v_kept];
   end if;
+  v_words.most := coalesce(v_words.most, (select sum(w) from unnest(v_words.weights) w));
+  v_words.titles := array(
+    select (quote_literal(l) || ':A')::tsquery from unnest(v_words.lexemes) with ordinality as u(l, place) order by place);
+  -- Two words are as rare together as the less rare of them alone; all pairs weigh 0.4 of all words.
+  select array_agg(p.pair), array_agg(0.4 * v_words.most * p.weight / nullif(p.of_all, 0))
+  into v_words.pairs, v_words.pair_weights from (
+    select format('%1$s <-> %2$s | %1$s <2> %2$s', quote_literal(a.lexeme), quote_literal(b.lexeme))::tsquery as pair,
+           least(a.weight, b.weight) as weight, sum(least(a.weight, b.weight)) over () as of_all
+    from unnest(p_pairs) as given(pair)
+    join unnest(v_words.lexemes, v_words.weights) as a(lexeme, weight) on a.lexeme = split_part(given.pair, e'\x1f', 1)
+    join unnest(v_words.lexemes, v_words.weights) as b(lexeme, weight) on b.lexeme = split_part(given.pair, e'\x1f', 2)) p;
   for place in 1 .. cardinality(v_words.counts) loop
     v_sum := v_sum + v_words.counts[place];
     exit when v_known and v_sum > v_few;
@@ -234,6 +248,14 @@ end;
 $$;
 comment on function pgmem.search_words is
   'The words of a query with their rarity in a scope, and the query that finds the candidates of the text arm.';
+
+
+create or replace function pgmem.words_of_query(p_query text, p_config text, p_filter pgmem.search_filter)
+returns pgmem.search_words
+language sql stable set search_path = pgmem, pg_temp as $$
+  select pgmem.search_words(pgmem.query_lexemes(p_query, p_config), p_filter, pgmem.query_pairs(p_query, p_config));
+$$;
+comment on function pgmem.words_of_query is 'The words of a query and their pairs of neighbours, with their rarity in a scope.';
 
 
 create or replace function pgmem.length_norm(
@@ -260,14 +282,20 @@ comment on function pgmem.bm25 is
   'What one word gives a text that holds it tf times: weight * tf / (tf + length_norm).';
 
 
+-- The words of a text, those of its title once more, and its pairs of adjacent words:
+--
+--   sum of bm25 + 0.4 * sum of the weights of the words that the title holds + sum of the weights of the pairs it holds
+--
+-- Pairs are looked for in the best 100 by the other two, which bounds the work. The texts are those that match, or those
+-- that are named. An array of one is the cheapest copy of a stored value: an operator would expand it for each word.
 create or replace function pgmem.text_candidates(
   p_words pgmem.search_words,
   p_filter pgmem.search_filter,
-  p_limit integer
+  p_limit integer,
+  p_seqs bigint[] default null
 ) returns table (
   seq bigint,
   score float8,
-  wide_score float8,
   places integer[],
   counts float8[]
 )
@@ -276,7 +304,7 @@ language plpgsql stable rows 50 set search_path = pgmem, pg_temp set plan_cache_
 declare
   v_k1   float8 := pgmem.setting_float('bm25_k1');
   v_b    float8 := pgmem.setting_float('bm25_b');
-  v_most integer := pgmem.setting_int('text_match_limit');
+  v_most integer := case when p_seqs is null then pgmem.setting_int('text_match_limit') else 0 end;
   v_mean float8 := p_words.mean_length;
 begin
   if p_words.matching is null then
@@ -284,38 +312,45 @@ begin
   end if;
   return query
   with word as materialized (
-    select q.place::integer as place, q.word, q.weight
-    from unnest(p_words.queries, p_words.weights) with ordinality as q(word, weight, place)
+    select q.place::integer as place, q.word, q.title, q.weight
+    from unnest(p_words.queries, p_words.titles, p_words.weights) with ordinality as q(word, title, weight, place)
+  ), pair as materialized (
+    select p.pair, p.weight from unnest(p_words.pairs, p_words.pair_weights) as p(pair, weight)
   ), text as (
     -- Each is read from its own page once, not once for each word.
-    select m.seq, m.tsv, pgmem.length_norm(m.text_length, v_mean, v_k1, v_b) as norm,
-           pgmem.length_norm(m.text_length, 3 * v_mean, v_k1, v_b) as wide_norm
+    select m.seq, (array[m.tsv])[1] as tsv, m.titled, pgmem.length_norm(m.text_length, v_mean, v_k1, v_b) as norm
     -- Turns have their own index: a hundred of them to a memory would make every look-up of a word longer.
     from (
-      (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) as tsv from pgmem.node n
+      (select n.seq, n.text_length, n.titled, n.tsv from pgmem.node n
        where n.tsv @@ p_words.matching and n.status <> 'captured' and pgmem.fits(n, p_filter) limit v_most)
       union all
-      (select n.seq, n.text_length, pgmem.expanded(n.tsv, n.text_length) from pgmem.node n
+      (select n.seq, n.text_length, n.titled, n.tsv from pgmem.node n
        where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
          and pgmem.fits(n, p_filter) limit v_most)
       union all
-      select n.seq, n.text_length, n.tsv from pgmem.turned_nodes(p_filter.tenants) n
-      where n.tsv @@ p_words.matching and pgmem.fits(n, p_filter)) m
+      select n.seq, n.text_length, n.titled, n.tsv from pgmem.turned_nodes(p_filter.tenants) n
+      where p_seqs is null and n.tsv @@ p_words.matching and pgmem.fits(n, p_filter)
+      union all
+      select n.seq, n.text_length, n.titled, n.tsv from pgmem.node n where n.seq = any (p_seqs)) m
     offset 0
+  ), best as (
+    select t.seq, t.tsv, s.score, s.places, s.counts from text t cross join lateral (
+      select sum(pgmem.bm25(h.weight, h.tf, t.norm) + case when t.titled and t.tsv @@ h.title then 0.4 * h.weight else 0 end)
+               as score,
+             array_agg(h.place) as places, array_agg(h.tf) as counts
+      -- Words are counted once, not once for each use of the count.
+      from (select w.place, w.title, w.weight, pgmem.occurrences(t.tsv, w.word)::float8 as tf
+            from word w where t.tsv @@ w.word offset 0) h) s
+    where s.score is not null order by s.score desc, t.seq desc limit greatest(100, p_limit)
   )
-  select t.seq, s.score, s.wide_score, s.places, s.counts from text t cross join lateral (
-    select sum(pgmem.bm25(h.weight, h.tf, t.norm)) as score,
-           sum(pgmem.bm25(h.weight, h.tf, t.wide_norm)) as wide_score,
-           array_agg(h.place) as places, array_agg(h.tf) as counts
-    -- Words are counted once, not once for each use of the count.
-    from (select w.place, w.weight, pgmem.occurrences(t.tsv, w.word)::float8 as tf
-          from word w where t.tsv @@ w.word offset 0) h) s
-  where s.score is not null order by s.score desc, t.seq desc limit p_limit;
+  select b.seq, b.score + coalesce(p.score, 0), b.places, b.counts from best b
+  cross join lateral (select sum(p.weight) as score from pair p where b.tsv @@ p.pair) p
+  order by 2 desc, b.seq desc limit p_limit;
 end;
 $$;
 comment on function pgmem.text_candidates is
-  'The memories of a scope that best match the words of a query, by BM25, with the words they hold and how often. '
-  'wide_score compares with texts three times as long, as a memory and its neighbours are compared.';
+  'The memories of a scope that best match the words of a query, or those of some memories that hold any: by BM25, the '
+  'words of the title and the pairs of neighbours, with the words they hold and how often.';
 
 
 select pgmem.declare_answer('ranked_node', $$
@@ -364,9 +399,8 @@ begin
   v_filter.tenants := v_caller.tenants;
   v_filter.project_seq := v_scope.project_seq;
   v_filter.moment := pgmem.now();
-  v_words := pgmem.search_words(pgmem.query_lexemes(coalesce(pgmem.clean_text(p_query, 'query'), ''),
-    coalesce(v_scope.text_config, pgmem.setting_text('text_config'))),
-    v_filter);
+  v_words := pgmem.words_of_query(coalesce(pgmem.clean_text(p_query, 'query'), ''),
+    coalesce(v_scope.text_config, pgmem.setting_text('text_config')), v_filter);
   return query
   select r.* from (
     select array_agg(t.seq) as seqs, array_agg(t.score) as scores

@@ -280,7 +280,7 @@ begin
       'by', pgmem.said_by(s.source, s.trust_level))
       order by s.rank desc, s.seq desc), '[]')
     from (
-      select s.*, ts_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s
+      select s.*, pgmem.word_rank(s.tsv, v_query, 1)::float8 as rank from pgmem.states_at(p_filter.as_of, p_known_at) s
       where s.tsv @@ v_query and s.status <> 'captured' and pgmem.is_memory(s.label)
         and (p_filter.project_seq is null or s.project_seq = p_filter.project_seq or s.scope = 'global')
         and pgmem.has_label(s.label, s.props, p_filter.labels)

@@ -3,18 +3,19 @@
 -- One statement ranks. Its candidates are the nearest by vector, the best by words (BM25), and the memories next to the
 -- best short ones in their sessions. Each is scored:
 --
---   W        its length and that of its neighbours, in lexemes; gate = 1 / (1 + (W / 100)^2): neighbours count where
---            turns are short
+--   W        its length and that of its neighbours, in lexemes; short = 1 / (1 + (W / 100)^2)
+--   gate     short, as neighbours count where turns are short; 0 for what has a title or no neighbour
+--   words    bm25 with the words of its title and its pairs of adjacent words (text_candidates)
 --   vector   (mm(cosine) + gate * mm(mean cosine of the memory and its neighbours)) / (1 + gate)
---   text     (bm25 / max + gate * bm25 of the three together / max) / (1 + gate)
+--   text     (words / max + gate * bm25 of the three together / max) / (1 + gate)
 --   base     alpha * vector + (1 - alpha) * text; one of them alone where the memory has no vector or no candidate a
---            word
+--            word; alpha is 0.2 for what has a title, 0.5 for talk
 --   question + weight * gate * (base of a question just before it - 1 if it is a question itself)
 --   session  + weight / (1 + memories of the session / 40) * mm(mean of its best three among the best 50)
---   instruction  + weight where it is a standing instruction: it holds whatever else is asked; up to the best of the
---            others where a place, a time, a person or a number is asked for, which no instruction answers
+--   instruction  + weight / (1 + (length / 100)^2) where it is a standing instruction: it holds whatever else is asked; up to
+--            the best of the others where a place, a time, a person or a number is asked for, which no instruction answers
 --   prior    + weight * how much shorter than the others its writer writes
---   time     + weight * gate where the query asks when and the memory names a time: a long text names one anyway
+--   time     + weight * short where the query asks when and the memory names a time: a long text names one anyway
 --   date, writer   + weight where it is of the time, or of the one writer, that the query names
 --   graph, trust, confidence   + small weights, as in HybridConfig
 --   usefulness  + weight * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
@@ -22,7 +23,7 @@
 --
 -- mm is min-max over all candidates. A score compares within one search. relevance compares between searches, stores
 -- and models: 1 / (1 + exp(-slope * (likeness - middle))), likeness = half the cosine + half the share of the query's
--- words (BM25 over the most it could be). The best relevance of all candidates says whether the search is answered.
+-- words: words over the most that BM25 could be, 1.8 times that for what has a title, at most 1. The best relevance of all candidates says whether the search is answered.
 --
 -- Locks: none.
 
@@ -44,17 +45,19 @@ begin
       where case when w.name not like 'hybrid%' and w.name <> 'rrf_k' or not v_kept ? w.name then true
                  when w.name = 'hybrid_fusion' then w.value not in ('"linear"', '"rrf"')
                  when jsonb_typeof(w.value) <> 'number' then true
-                 when w.name = 'hybrid_alpha' then w.value::numeric not between 0 and 1
+                 when w.name in ('hybrid_alpha', 'hybrid_titled_alpha') then w.value::numeric not between 0 and 1
                  when w.name = 'hybrid_arm_limit'
                    then w.value::numeric not between 1 and 1000 or w.value::numeric % 1 <> 0
                  else w.value::numeric not between 0 and 1000000 end) end) then
     raise exception using errcode = 'PM001', message = format(
-      'weights is an object of numbers from 0: hybrid_alpha up to 1, hybrid_arm_limit whole from 1 to 1000, '
+      'weights is an object of numbers from 0: hybrid_alpha and hybrid_titled_alpha up to 1, hybrid_arm_limit whole from 1 to 1000, '
       'hybrid_fusion linear or rrf; known: %s.',
       (select string_agg(name, ', ' order by name) from jsonb_object_keys(v_kept) as k(name)
        where name like 'hybrid%' or name = 'rrf_k'));
   end if;
-  return v_kept || p_weights;
+  -- Who names one share of meaning names it for all.
+  return v_kept || case when p_weights ? 'hybrid_alpha'
+    then jsonb_build_object('hybrid_titled_alpha', p_weights -> 'hybrid_alpha') else '{}' end || p_weights;
 end;
 $$;
 comment on function pgmem.search_weights is
@@ -102,6 +105,7 @@ as $$
 #variable_conflict use_column
 declare
   v_alpha    float8 := (p_weights ->> 'hybrid_alpha')::float8;
+  v_titled   float8 := (p_weights ->> 'hybrid_titled_alpha')::float8;
   v_beta     float8 := (p_weights ->> 'hybrid_graph_beta')::float8;
   v_cap      float8 := (p_weights ->> 'hybrid_boost_cap')::float8;
   v_trust    float8 := (p_weights ->> 'hybrid_trust_gamma')::float8;
@@ -157,9 +161,8 @@ begin
     from pgmem.vector_candidates(p_embedding, p_model, p_filter, p_words.memories::bigint, v_arm)
       with ordinality as c(seq, cos, rank)
   ), worded as materialized (
-    select c.seq, c.bm, c.wide, c.places, c.counts, c.rank
-    from pgmem.text_candidates(p_words, p_filter, v_arm)
-      with ordinality as c(seq, bm, wide, places, counts, rank)
+    select c.seq, c.bm, c.places, c.counts, c.rank
+    from pgmem.text_candidates(p_words, p_filter, v_arm) with ordinality as c(seq, bm, places, counts, rank)
   ), best as (
     select o.seq from own o where v_window = 1 and o.rank <= 20
     union
@@ -194,12 +197,12 @@ begin
     select v.seq, v.score as cos from pgmem.vector_scores(p_embedding, p_model,
       array(select p.seq from pool p where not exists (select from own o where o.seq = p.seq))) v
   ), here as materialized (
-    select p.seq, n.session_id, n.text_length as len, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
+    select p.seq, n.session_id, n.text_length as len, n.titled, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
            coalesce(n.tsv @@ p_times, false) as named, n.label <> 'Turn' as embeds,
            pgmem.decayed(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at), v_now, v_rate, v_age) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
            w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
-           before.seq is null and after.seq is null as alone,
+           before.seq is not null or after.seq is not null as talks,
            n.text_length + coalesce(before.text_length, 0) + coalesce(after.text_length, 0) as around
     from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
     -- By key, whatever the planner expects: a hash would read every memory.
@@ -208,6 +211,7 @@ begin
              case when t.seq is null then n.session_id else t.session_id end as session_id,
              case when t.seq is null then n.session_place else t.session_place end as session_place,
              case when t.seq is null then n.text_length else t.text_length end as text_length,
+             case when t.seq is null then n.titled else t.titled end as titled,
              case when t.seq is null then n.asks else t.asks end as asks,
              case when t.seq is null then n.instructs else t.instructs end as instructs,
              case when t.seq is null then n.agent_id else t.agent_id end as agent_id,
@@ -221,52 +225,40 @@ begin
       from pgmem.node n left join turned t on t.seq = n.seq where n.seq = p.seq offset 0) n
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
-      where v_window = 1 and n.text_length <= 300 and n.session_place is not null
+      where v_window = 1 and not n.titled and n.text_length <= 300 and n.session_place is not null
         and b.session_id = n.session_id and b.session_place is not null
         and (b.session_place, b.seq) < (n.session_place, n.seq) and b.tenant = any (p_filter.tenants)
       order by b.session_place desc, b.seq desc limit 1) before on true
     left join lateral (
       select b.seq, b.text_length from pgmem.node b
-      where v_window = 1 and n.text_length <= 300 and n.session_place is not null
+      where v_window = 1 and not n.titled and n.text_length <= 300 and n.session_place is not null
         and b.session_id = n.session_id and b.session_place is not null
         and (b.session_place, b.seq) > (n.session_place, n.seq) and b.tenant = any (p_filter.tenants)
       order by b.session_place, b.seq limit 1) after on true
   -- Words: those of a neighbour, and of a memory found by its vector, are counted now; a long text's only if it holds a
   -- rare one.
   ), text as materialized (
-    select w.seq, w.bm, w.wide, w.places, w.counts from worded w
+    select w.seq, w.bm, w.places, w.counts from worded w
     union all
-    select h.seq, s.bm, s.wide, s.places, s.counts
-    from here h
-    cross join lateral (
-      select pgmem.expanded(b.tsv, h.len) as tsv, pgmem.length_norm(h.len, v_mean, v_k1, v_b) as norm,
-             pgmem.length_norm(h.len, 3 * v_mean, v_k1, v_b) as wide_norm
-      from pgmem.node b where b.seq = h.seq and h.len <= 150 offset 0) n
-    cross join lateral (
-      select sum(pgmem.bm25(v_weights[f.place], f.tf, n.norm)) as bm,
-             sum(pgmem.bm25(v_weights[f.place], f.tf, n.wide_norm)) as wide,
-             array_agg(f.place) as places, array_agg(f.tf) as counts
-      from (select w.place::integer as place, pgmem.occurrences(n.tsv, w.word)::float8 as tf
-            from unnest(p_words.queries) with ordinality as w(word, place) where n.tsv @@ w.word offset 0) f) s
-    where h.text_rank is null and s.bm is not null
+    select c.seq, c.score, c.places, c.counts from pgmem.text_candidates(p_words, p_filter, 1000,
+      array(select h.seq from here h where h.text_rank is null and h.len <= 150)) c
   ), around as (
     select s.seq, sum(pgmem.bm25(v_weights[s.place], s.tf, s.norm)) as bm
     from (select h.seq, u.place, sum(u.tf) as tf,
                  min(pgmem.length_norm(h.around, 3 * v_mean, v_k1, v_b)) as norm
           from here h cross join lateral (values (h.seq), (h.before_seq), (h.after_seq)) as b(seq)
           join text t on t.seq = b.seq cross join lateral unnest(t.places, t.counts) as u(place, tf)
-          where h.around <= 300 and not h.alone group by h.seq, u.place) s
+          where h.around <= 300 and h.talks group by h.seq, u.place) s
     group by s.seq
   -- Scores.
   ), raw as materialized (
-    select h.seq, h.before_seq, h.cos, t.bm,
-           case when not h.alone then a.bm when h.around <= 300 then t.wide end as near_bm,
-           v_window / (1 + power(h.around / 100.0::float8, 2)) as gate,
+    select h.seq, h.before_seq, h.cos, t.bm, a.bm as near_bm, h.titled,
+           case when h.talks then 1 / (1 + power(h.around / 100.0::float8, 2)) else 0 end as gate,
            (h.cos + coalesce(p.cos, 0) + coalesce(x.cos, 0))
              / (1 + (p.cos is not null)::integer + (x.cos is not null)::integer) as near_cos,
            coalesce(1 / (v_rrf_k + h.vector_rank), 0) + coalesce(1 / (v_rrf_k + h.text_rank), 0) as rrf,
-           case when h.cos is null then coalesce(t.bm, 0) / p_words.most when p_words.most is null then h.cos
-             else 0.5 * h.cos + 0.5 * coalesce(t.bm, 0) / p_words.most end as likeness,
+           case when p_words.most is null then h.cos else coalesce(0.5 * h.cos, 0) + case when h.cos is null then 1 else 0.5 end
+             * least(coalesce(t.bm, 0) / (p_words.most * case when h.titled then 1.8 else 1 end), 1) end as likeness,
            h.cos is null and h.embeds as waits, p.asks as answers, h.asks, h.session_id, h.session_place
     from here h left join text t using (seq) left join around a using (seq)
     left join here p on p.seq = h.before_seq left join here x on x.seq = h.after_seq
@@ -286,17 +278,19 @@ begin
         when p_fusion = 'rrf' then coalesce((a.rrf - a.least_rrf) / a.most_rrf, 1)
         when a.vector is null then a.text
         when not a.worded then a.vector
-        else v_alpha * a.vector + (1 - v_alpha) * a.text end as base,
+        else a.alpha * a.vector + (1 - a.alpha) * a.text end as base,
+      case when a.vector is null then 0 when not a.worded then 1 else a.alpha end as alpha,
       a.before_seq, a.gate, a.answers, a.asks, a.vector, a.text, a.session_id, a.session_place
     from (
       select r.*, x.least_rrf, x.rrf as most_rrf, x.bm is not null as worded,
+             case when r.titled then v_titled else v_alpha end as alpha,
              (coalesce((r.cos - x.least_cos) / x.cos, 1)
                + r.gate * coalesce((r.near_cos - x.least_near_cos) / x.near_cos, 1))
                / (1 + r.gate) + 0 * r.cos as vector,
              (coalesce(r.bm / x.bm, 0) + r.gate * coalesce(r.near_bm / x.near_bm, 0)) / (1 + r.gate) as text
       from raw r cross join extent x) a
   ), talked as materialized (
-    select f.seq, f.base, q.question, f.base + q.question as first, f.vector, f.text, f.gate, f.session_id,
+    select f.seq, f.base, f.alpha, q.question, f.base + q.question as first, f.vector, f.text, f.gate, f.session_id,
            f.session_place
     from fused f left join fused b on b.seq = f.before_seq
     cross join lateral (
@@ -344,17 +338,17 @@ begin
         where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n) b
     group by b.seq
   ), whole as (
-    select t.seq, t.base, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
+    select t.seq, t.base, t.alpha, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
            h.trust_level, h.confidence, old.newest,
            coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
-           v_prior * coalesce(s.prior, 0) as prior, v_standing * h.instructs::integer as instruction,
-           v_timed * t.gate * h.named::integer as time,
+           v_prior * coalesce(s.prior, 0) as prior, v_standing * h.instructs::integer / (1 + power(h.len / 100.0::float8, 2)) as instruction,
+           v_timed / (1 + power(h.around / 100.0::float8, 2)) * h.named::integer as time,
            case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
            case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
            coalesce(d.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
            v_useful * greatest(least(coalesce(d.value, 0), 1), -1) as usefulness,
            - v_cited * coalesce(d.loss, 0) as citation, d.state as sources,
-           x.likeness as best_likeness, x.no_vector, x.bm is not null as worded
+           x.likeness as best_likeness, x.no_vector
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
     left join by_session b on b.session_id = t.session_id left join beside d on d.seq = t.seq
     left join outdated old on old.seq = t.seq
@@ -382,8 +376,7 @@ begin
   select k.seq, case when k.newest is null then k.lead[1] else least(k.score, k.lead[1] - 1e-6) end,
          case when k.newest is null then k.lead[2] else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
          (select t.places from text t where t.seq = k.seq),
-         case when p_explain then jsonb_build_object('fusion', p_fusion, 'alpha',
-           case when k.vector is null then 0 when not k.worded then 1 else v_alpha end,
+         case when p_explain then jsonb_build_object('fusion', p_fusion, 'alpha', k.alpha,
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
            'prior', k.prior, 'instruction', k.standing, 'time', k.time, 'date', k.date, 'source', k.source,
@@ -439,7 +432,8 @@ declare
   v_ends   integer;
 begin
   v_rare := coalesce((select array_agg(place order by place) from (
-    select p.place from unnest(p_places) as p(place) order by p.place limit 12) r), '{1,2,3,4,5,6,7,8,9,10,11,12}');
+    select p.place from unnest(p_places) as p(place)
+    where not pgmem.is_whole(p_lexemes[p.place]) order by p.place limit 12) r), '{1,2,3,4,5,6,7,8,9,10,11,12}');
   select array_agg(h.value order by h.word, h.rare, h.part) into v_hits from (
     select w.word::integer as word, h.rare, part.part, part.value
     from (select r.rare, u.positions, min(cardinality(u.positions)) over () as least
@@ -472,7 +466,7 @@ begin
     select greatest(1, i.found - 6 * (v_hits[3 * h.place - 2] - v_hits[3 * v_begins - 2])) into v_from
     from (select p as place from generate_series(v_begins, v_ends) p order by v_hits[3 * p], p limit 1) h
     cross join lateral (
-      select regexp_instr(p_text, concat(case when stem ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(stem)), 1,
+      select regexp_instr(replace(p_text, '_', ' '), concat(case when stem ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(stem)), 1,
                           v_hits[3 * h.place], 0, 'i') as found
       from rtrim(p_lexemes[v_rare[v_hits[3 * h.place - 1]]], 'i') as s(stem)) i
     where i.found > 0;
@@ -685,7 +679,7 @@ begin
     v_answer.next_step := case when v_answer.results = '[]' then v_answer.next_step end;
     return v_answer;
   end if;
-  v_words := pgmem.search_words(v_lexemes, v_filter);
+  v_words := pgmem.search_words(v_lexemes, v_filter, pgmem.query_pairs(p_query, v_config));
 
   v_asked := pgmem.as_name(p_query);
   with ranked as materialized (
@@ -710,7 +704,7 @@ begin
         n.id, n.label, n.key, n.title,
         case when clock_timestamp() < v_until
           then pgmem.passage(t.searched_text, n.tsv, v_words.lexemes, v_words.weights, r.places) end,
-        array(select v_words.lexemes[p] from unnest(r.places) p), n.project, n.scope, r.score, r.relevance, r.vector,
+        array(select v_words.lexemes[p] from unnest(r.places) p where not pgmem.is_whole(v_words.lexemes[p])), n.project, n.scope, r.score, r.relevance, r.vector,
         r.fulltext, r.graph, r.trust, r.confidence, r.parts, n.created_at,
         (select o.id from pgmem.node o where o.seq = r.outdated_by),
         coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end), n.by
@@ -794,7 +788,7 @@ select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 're
 create or replace function pgmem.said_of(p_lexemes text[], p_filter pgmem.search_filter) returns text
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-  v_all   tsquery := (select string_agg(quote_literal(l), ' & ')::tsquery from unnest(p_lexemes) l);
+  v_all   tsquery := pgmem.every_word(p_lexemes);
   v_turns integer;
 begin
   p_filter.labels := '{Turn}';

@@ -120,7 +120,7 @@ begin
   end if;
   if (p_embedding).vector is not null then
     -- The text within the statement, into which it is merged.
-    select m as model, encode(sha256(convert_to(p_node.label || ': ' || t.searched_text, 'UTF8')), 'hex') as text_hash
+    select m as model, encode(sha256(convert_to(pgmem.marked_text(p_node.label, p_node.title, t.searched_text), 'UTF8')), 'hex') as text_hash
     into v_found from pgmem.embedding_model m
     cross join pgmem.searched_text(p_node.label, p_node.title, p_node.props) t where m.name = (p_embedding).model;
     if v_found.text_hash = (p_embedding).text_hash then

@@ -114,15 +114,13 @@ begin
     select m.node_seq, m.score
     from pgmem.card_match(p_tenants, p_scope.project_seq, '{}', array[p_symbol], p_statuses, p_branch) m;
   elsif p_mode = 'search' then
-    v_query := pgmem.any_word(p_query, p_scope.text_config);
-    if p_match_mode = 'all' then
-      v_query := replace(v_query::text, ' | ', ' & ')::tsquery;
-    end if;
+    v_query := case when p_match_mode = 'all' then pgmem.every_word(pgmem.query_lexemes(p_query, p_scope.text_config))
+      else pgmem.any_word(p_query, p_scope.text_config) end;
     if v_query is null then
       return;
     end if;
     return query
-    select n.seq, ts_rank(n.tsv, v_query, 1)::float8 from pgmem.node n
+    select n.seq, pgmem.word_rank(n.tsv, v_query, 1)::float8 from pgmem.node n
     where n.label = 'Card' and n.scope_key = any (v_keys) and n.tenant || '' = any (p_tenants)
       and n.status = any (p_statuses)
       and n.status <> 'captured' and n.tsv @@ (v_query && pgmem.lexeme_query('@p' || p_scope.project_seq))

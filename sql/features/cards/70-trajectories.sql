@@ -298,7 +298,7 @@ begin
           coalesce(1.0 / (10 + w.place), 0) + coalesce(1.0 / (10 + v.place), 0) end as score
       from fitting f
       left join (
-        select f.seq, rank() over (order by ts_rank(f.tsv, v_words, 1) desc) as place
+        select f.seq, rank() over (order by pgmem.word_rank(f.tsv, v_words, 1) desc) as place
         from fitting f where f.tsv @@ v_words) w on w.seq = f.seq
       left join (
         select t.seq, rank() over (order by t.nearness desc) as place

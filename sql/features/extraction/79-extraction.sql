@@ -170,7 +170,7 @@ comment on function pgmem.turns_to_show is
 create or replace function pgmem.extraction_candidates(p_scope pgmem.scope_state, p_turns bigint[]) returns bigint[]
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(c.seq order by c.rank desc, c.seq), '{}') from (
-    select n.seq, ts_rank(n.tsv, words.query) as rank
+    select n.seq, pgmem.word_rank(n.tsv, words.query) as rank
     from (select left(string_agg(left(t.props ->> 'content', 2000), ' ' order by t.seq), 8000) as text
           from pgmem.visible_node t where t.seq = any (p_turns)) said
     cross join lateral pgmem.any_word(said.text, (p_scope).text_config) as words(query)

@@ -448,7 +448,7 @@ begin
          (n.props ->> 'ttl_minutes')::float8, n.created_at::timestamptz, n.updated_at::timestamptz, s.score
   from (select u.seq, null::float8 as score from unnest(v_seqs) as u(seq) where p_vector is null and v_words is null
         union all
-        select u.seq, case when w.tsv @@ v_words then ts_rank(w.tsv, v_words)::float8 end
+        select u.seq, case when w.tsv @@ v_words then pgmem.word_rank(w.tsv, v_words)::float8 end
         from unnest(v_seqs) as u(seq) join pgmem.node w on w.seq = u.seq where p_vector is null and v_words is not null
         union all
         select i.seq, i.score from pgmem.item_scores(v_seqs, p_vector, p_metric) i where p_vector is not null) s

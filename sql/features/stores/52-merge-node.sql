@@ -123,7 +123,7 @@ create or replace function pgmem.find_projects(
 ) returns setof pgmem.ranked_node
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.title::text, pgmem.excerpt(n.props ->> 'description'),
-         ts_rank(n.tsv, words.query)::float8, n.trust_level::float8,
+         pgmem.word_rank(n.tsv, words.query)::float8, n.trust_level::float8,
          pgmem.confidence(n.initial_confidence, n.label, n.instructs, n.updated_at),
          pgmem.said_by(n.source, n.trust_level)
   from pgmem.any_word(pgmem.clean_text(p_query, 'query'), pgmem.setting_text('text_config')) as words(query)

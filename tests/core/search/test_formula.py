@@ -68,6 +68,7 @@ TABLE = list(zip(CONFIGS, [scores for _, scores in LINEAR + RRF], strict=True))
 
 SETTINGS = {
     "hybrid_alpha": "alpha",
+    "hybrid_titled_alpha": "alpha",
     "hybrid_graph_beta": "graph_beta",
     "hybrid_boost_cap": "boost_cap",
     "hybrid_trust_gamma": "trust_gamma",

@@ -122,7 +122,8 @@ def test_an_instruction_ranks_before_what_merely_holds_the_words(call: Call, sho
         found = call("search_answer", **asked, **more)["results"]
         return {row["title"]: row["explanation"]["instruction"] for row in found}
 
-    assert list(parts().items()) == [("after", 0.25), ("before", 0)]
+    weight = 0.25 / (1 + (6 / 100) ** 2)  # six words of the note and its title count
+    assert list(parts().items()) == [("after", pytest.approx(weight)), ("before", 0)]
     assert parts(without=["instruction"]) == {"after": 0, "before": 0}
 
 

@@ -166,7 +166,7 @@ def test_every_text_property_is_searched_and_embedded(call: Call, each: Each, ro
     (text,) = rows(
         "select pgmem.embedding_text(label, title, props) as text from pgmem.node where key = 'wing'"
     )
-    assert text["text"] == f"Technology: wing {value if isinstance(value, str) else ' '.join(value)}"
+    assert text["text"] == f"Technology: wing\x1f{value if isinstance(value, str) else ' '.join(value)}"
 
 
 def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
