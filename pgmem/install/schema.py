@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, LiteralString, cast
 import psycopg
 from psycopg import sql as statement
 from psycopg.rows import tuple_row
+from psycopg.types.json import Jsonb
 
 from pgmem.database.identity import BEGIN, PIN
 from pgmem.errors import InvalidArgument, SchemaOutdated, UnsuitableDatabase, first_line, translate
@@ -192,8 +193,9 @@ def upgrade(
         changed = _replace_if_changed(connection)
         connection.execute("select pgmem.enable_graph(), pgmem.enable_vector()")
         connection.execute("select pgmem.grant_rights()")
-        connection.execute(_step("number").encode(), (cell,))
-        connection.execute("select pgmem.settle_feed(%s)", (new_feed,))
+        connection.execute(
+            "select pgmem.run_steps('installed', %s)", (Jsonb({"cell": cell, "new_feed": new_feed}),)
+        )
         _set_rows(connection, settings or {})
         connection.execute(_step("name_extension_schema").encode())
         if roles:
@@ -802,6 +804,7 @@ def script() -> Iterator[str]:
         f"\ninsert into pgmem.schema_version (release, digest) values ('{release()}', '{digest()}')"
         " on conflict (one) do update set release = excluded.release, digest = excluded.digest, upgraded_at = now();\n"
         "select pgmem.enable_graph(), pgmem.enable_vector();\nselect pgmem.grant_rights();\n"
+        "select pgmem.run_steps('installed', '{}');\n"
         f"{_step('name_extension_schema')}\ndrop table pgmem.installing;\ncommit;\n{_step('script_renew')}\n"
     )
 

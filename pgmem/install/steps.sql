@@ -1,11 +1,6 @@
 -- The SQL of an install and an upgrade beside the chapters: what schema.py runs before, between and after them.
 -- A step begins with its name; words in braces are filled in, where a step has any.
 
--- step: number
--- Tables that this release brings are numbered as the others are.
-select pgmem.number_cell(n.cell) from (select coalesce(%s, v.cell) as cell from pgmem.schema_version v) n
-where n.cell is not null
-
 -- step: may_create
 select current_user::text, current_database()::text
 where to_regnamespace('pgmem') is null and not has_database_privilege(current_database(), 'create')

@@ -7,6 +7,7 @@
 --   vocabulary     () returns anything: follows labels and relations that are new (13-schema)
 --   renew NAME     () returns bigint: writes again what an earlier release stored; the rows written (87-renewal)
 --   export header  () returns jsonb: fields of the first line of an export (80-export)
+--   installed      (given jsonb) returns anything: at the end of an install; given has cell, a number, and new_feed (pgmem/install)
 --   trusted, reviewer   a function besides the verbs, which such logins may execute (97-roles)
 --
 -- Locks: the rows of pgmem.step, inside the upgrade's transaction.
@@ -28,3 +29,16 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select s.function from pgmem.step s where s.point = p_point order by s.place;
 $$;
 comment on function pgmem.steps is 'The functions of features at a point of a call, in their order.';
+
+
+create or replace function pgmem.run_steps(p_point text, p_given jsonb) returns void
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_step name;
+begin
+  for v_step in select * from pgmem.steps(p_point) loop
+    execute format('select pgmem.%I($1)', v_step) using p_given;
+  end loop;
+end;
+$$;
+comment on function pgmem.run_steps is 'Run the functions of features at a point of a call, for what they do.';

@@ -411,3 +411,12 @@ $$;
 
 select pgmem.declare_step('trusted', 'act_as');
 select pgmem.declare_step('reviewer', 'forget_away');
+
+
+create or replace function pgmem.number_new_tables(p_given jsonb) returns integer
+language sql set search_path = pgmem, pg_temp as $$
+  select pgmem.number_cell(n.cell)
+  from (select coalesce((p_given ->> 'cell')::integer, v.cell) as cell from pgmem.schema_version v) n where n.cell is not null;
+$$;
+comment on function pgmem.number_new_tables is 'Number the tables that a release brings as the others are, in a store that is a cell.';
+select pgmem.declare_step('installed', 'number_new_tables');

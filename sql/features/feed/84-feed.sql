@@ -347,7 +347,13 @@ $$;
 comment on function pgmem.settle_feed is
   'Begin another feed in a store that was copied from another server, or where it is asked for; whether it did.';
 
-select pgmem.settle_feed();
+
+create or replace function pgmem.follow_install(p_given jsonb) returns boolean
+language sql set search_path = pgmem, pg_temp as $$
+  select pgmem.settle_feed(coalesce((p_given ->> 'new_feed')::boolean, false));
+$$;
+comment on function pgmem.follow_install is 'Give the store a new feed at an install that asks for one, or on another server.';
+select pgmem.declare_step('installed', 'follow_install');
 
 
 create or replace function pgmem.listen_changes(out until timestamptz)
