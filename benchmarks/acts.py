@@ -14,7 +14,9 @@ import json
 import os
 import subprocess
 import time
+import warnings
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,10 @@ from benchmarks.databases import Progress
 from benchmarks.timing import quantile
 from pgmem.data_folder import running_dsn
 from pgmem.features.editor.libpq import Connection
+from pgmem.mcp.server import create_server
 from pgmem.memory import Memory
 from pgmem.programs import AGAIN
+from pgmem.settings import load
 
 DATA = Path(__file__).with_name("acts.json")
 WARM_MS, COLD_MS = 120.0, 250.0
@@ -64,6 +68,7 @@ async def run(
             rows.append({"number": number, "wanted": wanted, "brought": brought, "case": case})
             progress(name, number + 1, len(data[name]))
         report[name] = {"all": _counted(rows), "odd": _counted(rows[1::2]), "missed": _missed(rows)}
+    report["lists"] = {name: await _listed(name) for name in ("core", "entry")}
     report["times"] = _timed(data, folder, environment, rounds, progress)
     return report
 
@@ -130,6 +135,25 @@ def _missed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
         for row in rows
         if (row["wanted"] not in row["brought"] if row["wanted"] else row["brought"])
     ]
+
+
+async def _listed(toolset: str) -> dict[str, int | None]:
+    """How many tools a list has, and tokens of name, description and arguments by the tokeniser of GPT-4o (o200k_base).
+
+    The tokens are None where bpe-openai, which brings the tokeniser, is not installed.
+    """
+    tools = await create_server(load(dsn="dbname=none", toolsets=toolset)).list_tools()
+    seen = [
+        {"name": one.name, "description": one.description, "input_schema": one.input_schema} for one in tools
+    ]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            encoding = import_module("bpe_openai").get_encoding("o200k_base")
+    except ImportError:
+        return {"tools": len(tools), "tokens": None}
+    text = json.dumps(seen, separators=(",", ":"), ensure_ascii=False)
+    return {"tools": len(tools), "tokens": len(encoding.encode(text))}
 
 
 def _timed(

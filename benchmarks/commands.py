@@ -627,6 +627,11 @@ def acts(
         for row in report["times"]
     ]
     _print("pgmem hook as a process, ms", ("event", "n", "p50", "p95", "met"), times)
+    for name, listed in report["lists"].items():
+        counted = listed["tokens"] or "not counted, pip install bpe-openai"
+        typer.echo(
+            f"toolset {name}: {listed['tools']} tools, tokens as a model sees them (o200k_base): {counted}"
+        )
 
 
 @app.command()

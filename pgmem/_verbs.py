@@ -1128,7 +1128,7 @@ VERBS = {
             "feedback",
             "repeat",
             "writer",
-            toolsets=("core",),
+            toolsets=("core", "entry"),
             description="Say of a memory that it was used, is wrong, or outdated.",
             arguments={
                 "id": Argument("Its id.", type="uuid", required=True),
@@ -1325,7 +1325,7 @@ VERBS = {
             "get_save_status",
             "look",
             "reader",
-            toolsets=("core",),
+            toolsets=("core", "entry"),
             description="Saves that are still open, or the outcome of one save_id.",
             arguments={
                 "project_id": Argument("Project name; unset: of every project. A save_id is found in any."),

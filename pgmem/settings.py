@@ -47,7 +47,7 @@ __all__ = [
     "variables",
 ]
 
-Toolset = Literal["core", "graph", "quality", "cards", "extraction", "server-memory"]
+Toolset = Literal["core", "graph", "quality", "cards", "extraction", "entry", "server-memory"]
 ALL_TOOLSETS: tuple[Toolset, ...] = ("core", "graph", "quality", "cards", "extraction")
 
 OLLAMA_URL: Final = "http://localhost:11434"
@@ -186,7 +186,7 @@ class Settings(BaseSettings, EmbeddingSettings):
         ("core",),
         description=(
             "Groups of MCP tools to offer, separated by commas: core, graph, quality, cards, extraction, "
-            "server-memory; all: the first four and extraction. If unset, core is listed, and what all"
+            "entry, server-memory; all: the first five. If unset, core is listed, and what all"
             " holds is answered."
         ),
     )

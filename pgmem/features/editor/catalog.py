@@ -98,7 +98,7 @@ class _Place(NamedTuple):
         """Return the entry of the MCP server."""
         program, *arguments = command(shared=self.folder is not None)
         found: dict[str, Any] = {**more, "command": program, "args": [*arguments, "mcp"]}
-        names = ("PGMEM_DSN", "PGMEM_DATA_DIR")
+        names = ("PGMEM_DSN", "PGMEM_DATA_DIR", "PGMEM_TOOLSETS")
         kept = {name: self.environment[name] for name in names if self.environment.get(name)}
         return {**found, "env": kept} if kept else found
 

@@ -6,7 +6,7 @@ import asyncio
 import difflib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 import typer
 from rich.text import Text
@@ -39,6 +39,21 @@ _KEPT = (
     "the environment of the client turns this off, PGMEM_HOOKS=off all hooks."
 )
 _TURN_DAYS = 90  # the setting turn_days, unless an operator changed it
+
+
+def _toolsets(chosen: str) -> str:
+    """Return toolsets as a setting holds them.
+
+    Raises:
+        typer.BadParameter: one is unknown.
+    """
+    from pgmem.settings import Toolset
+
+    known = (*get_args(Toolset), "all")
+    asked = [name.strip() for name in chosen.split(",")]
+    if unknown := [name for name in asked if name not in known]:
+        raise typer.BadParameter(f"Unknown toolset {unknown[0]!r}. Known: {', '.join(known)}.")
+    return ",".join(asked)
 
 
 def connect(
@@ -75,6 +90,14 @@ def connect(
             help="Only keep the block of the client's file of instructions in this folder (or --folder) up to date.",
         ),
     ] = False,
+    tools: Annotated[
+        str | None,
+        typer.Option(
+            "--tools",
+            metavar="TOOLSETS",
+            help="The toolsets that the server lists: entry (recall, save and two more), core, graph, …; by commas.",
+        ),
+    ] = None,
     dry_run: DryRun = False,
 ) -> None:
     """Connect a client: the MCP server, and hooks where it has them.
@@ -101,6 +124,7 @@ def connect(
         raise typer.BadParameter(f"{client} has no project settings: omit --folder.")
     project = folder and folder.resolve()
     environment = {**os.environ} if project is None else _committed()
+    environment |= {"PGMEM_TOOLSETS": _toolsets(tools)} if tools else {}
     changes = exit_on_error(lambda: catalog.changes(client, home or Path.home(), project, environment))
     found = exit_on_error(lambda: edits(changes, project, undo=undo))
     if not found:

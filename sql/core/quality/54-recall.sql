@@ -145,7 +145,7 @@ MemoryNotFound: no memory with this id is visible here.
 InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
-  p_toolset => 'core', p_description => 'Say of a memory that it was used, is wrong, or outdated.');
+  p_toolset => 'core,entry', p_description => 'Say of a memory that it was used, is wrong, or outdated.');
 
 
 select pgmem.declare_answer('recalled_memory', $$
