@@ -88,6 +88,8 @@ def init(
                 ),
             )
         )
+    if new_feed and settings.dsn is None:
+        _server(settings).mark()
     for notice in done.notices:
         typer.echo(f"pgmem: {notice}", err=True)
     typer.echo(
@@ -207,7 +209,7 @@ def _status_rows(settings: Settings, where: str, found: Status, nobody: str) -> 
     return [
         ("server", f"{'your own' if settings.dsn else 'embedded'} PostgreSQL {found.server_version}"),
         ("where", where),
-        ("schema", f"pgmem {found.release}"),
+        ("schema", f"pgmem {found.release} ({found.build})"),
         (
             "tier",
             f"{found.tier} (AGE {found.age_version or 'none'}, pgvector {found.vector_version or 'none'})",

@@ -44,13 +44,14 @@ _WHEELS = {
 }
 """The wheels that hold a server: their package, and the folder in it. The first one brings AGE, the second has none."""
 _MADE_BY = "made-by"  # names the wheel that made the cluster
+_PLACE = "place"  # the inode of a file of the cluster, which a copy of the data directory has another one of
 _KEEP = "keep"  # while this file exists, the last client does not stop the server
 _LOG_LIMIT = 10 * 1024 * 1024
 _MARKER = ".pgmem"
 _OURS = (
     *"postgres start.lock clients.lock server.log server.log.1 outbox hooks programs hba.conf password".split(),
     *("repositories", "ui"),
-    *(_KEEP, _MADE_BY, _MARKER),
+    *(_KEEP, _MADE_BY, _PLACE, _MARKER),
 )
 _NOBODYS = ("lost+found", ".DS_Store")  # of the file system
 # The log holds no texts of memories: no statements, arguments or details of errors, which their callers get anyway.
@@ -171,7 +172,10 @@ class EmbeddedServer:
                 with self._alone():
                     self._join()
                     try:
-                        return self._serve()
+                        dsn = self._serve()
+                        if not (self._data_dir / _PLACE).exists():
+                            self.mark()
+                        return dsn
                     except BaseException:
                         self._leave()
                         raise
@@ -196,6 +200,21 @@ class EmbeddedServer:
                 _logger.warning("the PostgreSQL under %s is left running: %s", self._data_dir, error)
             finally:
                 self._let_go()
+
+    @property
+    def is_copied(self) -> bool:
+        """Whether the data directory is a copy of another one, or came back from one, and was not marked since."""
+        try:
+            return (self._data_dir / _PLACE).read_text(encoding="utf-8") != self._inode()
+        except OSError:
+            return False
+
+    def mark(self) -> None:
+        """Take this data directory for an original: its store is the only one of its identity."""
+        self._make_private(_PLACE, self._inode())
+
+    def _inode(self) -> str:
+        return str((self._cluster / "PG_VERSION").stat().st_ino)
 
     def keep(self, kept: bool) -> str:
         """Let the server run on after the last client has left, or no longer; it must have been started.
@@ -512,6 +531,7 @@ class EmbeddedServer:
         if code != 0:
             raise EmbeddedServerError(f"initdb failed under {self._data_dir}: {output}")
         self._make_private(_MADE_BY, self._wheel_in_use())
+        (self._data_dir / _PLACE).unlink(missing_ok=True)
         new.rename(self._cluster)  # fails if the place holds files, which are then not removed
         plain_files.sync(
             self._data_dir

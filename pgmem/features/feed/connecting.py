@@ -11,6 +11,8 @@ from pgmem.database.dsn import place
 from pgmem.errors import InvalidArgument
 from pgmem.features.feed.exchange import Exchange, Exchanged, Progress
 from pgmem.features.feed.peers import Folder, HttpPeer, StorePeer
+from pgmem.server.embedded import EmbeddedServer
+from pgmem.settings import Settings
 
 
 async def exchange(
@@ -37,6 +39,7 @@ async def exchange(
     if not other.strip():  # an empty variable of a script; Path("") is the current folder
         raise InvalidArgument("Name the other store: a DSN, the address of a server, or a folder.")
     database = memory.caller.database
+    _require_original(database.settings)
     kept = database.settings.sync_token
     token = token or (kept.get_secret_value() if kept else None)
     mine = Verbs(Caller(database.acting_as(database.scope, source="sync")))
@@ -66,3 +69,13 @@ async def exchange(
             f"{other} is not a folder, DSN or address: name a folder that exists, or a server."
         )
     return await both.with_folder(Folder(folder))
+
+
+def _require_original(settings: Settings) -> None:
+    """Raise an error in a copy of a data folder, which other stores take for the original."""
+    if settings.dsn is None and EmbeddedServer(settings.data_dir, wheel=settings.embedded).is_copied:
+        raise InvalidArgument(
+            f"{settings.data_dir} was copied from another data folder, or brought back from a copy, and still has the "
+            "identity of that store. Run pgmem init --new-feed, which gives it a new identity and keeps its memories; "
+            "the next exchange compares all once."
+        )

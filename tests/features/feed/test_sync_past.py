@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -11,18 +12,21 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from typer.testing import Result
 
 from pgmem import CursorLost, InvalidArgument, Memory
 from pgmem.features.feed.connecting import exchange
 from pgmem.features.feed.exchange import Exchanged
 from pgmem.models import MemoryScope
 from tests.conftest import Call
+from tests.core.cli.conftest import Run, alone
 from tests.core.tenancy.test_http import token
 from tests.features.feed.conftest import Pair
 from tests.features.feed.test_sync import content, equal
+from tests.fixtures.clusters import CopyTo
 from tests.serving import serving
 
-__all__ = ["token"]
+__all__ = ["alone", "token"]
 
 pytestmark = pytest.mark.anyio
 Sync = Callable[[], Awaitable[list[Exchanged]]]
@@ -313,3 +317,33 @@ async def test_a_reader_of_a_folder_writes_only_what_did_not_come_from_it(pair: 
     assert not [each for each in nodes if str(each["title"]).startswith("Port")]
     await exchange(laptop, str(tmp_path))
     equal(pair)
+
+
+@pytest.mark.embedded
+def test_a_copy_of_a_data_folder_is_named_at_its_first_exchange_and_gets_an_identity(
+    place: Path, installed: CopyTo, alone: Run
+) -> None:
+    """Neither was in the folder before, so no file there knows the one from the other."""
+    first, second, folder = place / "first", place / "second", place / "exchanged"
+    folder.mkdir()
+    installed(first)
+
+    def command(*arguments: str) -> Result:
+        return alone(*arguments, PGMEM_DSN=None)
+
+    saved = command("save", "session", "on the road", "-p", "shop", "--data-dir", str(first))
+    assert saved.exit_code == 0, saved.stderr
+    subprocess.run(["cp", "-a", str(first), str(second)], check=True)
+    assert command("sync", str(folder), "--data-dir", str(first)).exit_code == 0
+    refused = command("sync", str(folder), "--data-dir", str(second))
+    assert refused.exit_code == 1
+    assert "was copied from another data folder" in refused.stderr
+    assert "pgmem init --new-feed" in refused.stderr
+    assert command("init", "--new-feed", "--data-dir", str(second)).exit_code == 0
+    saved = command("save", "context", "Said at the copy", "-p", "shop", "--data-dir", str(second))
+    assert saved.exit_code == 0, saved.stderr
+    for store in (second, first, second):
+        done = command("sync", str(folder), "--data-dir", str(store))
+        assert done.exit_code == 0, done.stderr
+    assert len({path.name.partition("-")[0] for path in folder.glob("*.jsonl")}) == 2
+    assert "Said at the copy" in command("list", "-p", "shop", "--data-dir", str(first)).stdout
