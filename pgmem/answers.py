@@ -294,6 +294,8 @@ class Status(Answer):
     saves_open: int
     org_id: str
     user_id: str
+    build: str | None = None
+    """The state of pgmem within its release: the beginning of the digest of its SQL."""
 
 
 class OpenedProject(Answer):

@@ -160,7 +160,16 @@ def status(at: At) -> None:
     else:
         headings = ("cell", "name", "release", "organisations", "memories", "texts to embed", "MB", "trouble")
         rows = (
-            (s.number, s.name, s.release, s.organisations, s.memories, s.waiting, s.bytes // 10**6, s.trouble)
+            (
+                s.number,
+                s.name,
+                f"{s.release} ({s.build})" if s.build else s.release,
+                s.organisations,
+                s.memories,
+                s.waiting,
+                s.bytes // 10**6,
+                s.trouble,
+            )
             for s in states
         )
         terminal().print(Rows(headings, rows))

@@ -107,6 +107,7 @@ class State:
         waiting: texts without a vector.
         bytes: of its database, with indexes.
         trouble: why it does not answer.
+        build: the state of pgmem within the release: the beginning of the digest of its SQL.
     """
 
     number: int
@@ -118,6 +119,7 @@ class State:
     waiting: int = 0
     bytes: int = 0
     trouble: str | None = None
+    build: str | None = None
 
 
 def connect(dsn: str, what: str, *, autocommit: bool = True) -> Connection:
@@ -417,7 +419,7 @@ class Directory:
                 found = profile(there)
                 states[cell.number] = (found["release"], found["digest"])
         if len(set(states.values())) > 1:
-            said = ", ".join(f"{number} has {release}" for number, (release, _) in states.items())
+            said = ", ".join(f"{number} has {schema.build(*state)}" for number, state in states.items())
             raise InvalidArgument(f"The cells are of different releases ({said}): run pgmem cells upgrade.")
         with self.connection.transaction():
             return self._make(cells[0].number) if cells else 0
@@ -458,7 +460,8 @@ def _set_password(cell: Connection, password: str) -> None:
 
 
 _STATE: LiteralString = """
-select v.release, (select count(*) from pgmem.residents() r where r.away is null) as organisations,
+select v.release, left(v.digest, 8) as build,
+  (select count(*) from pgmem.residents() r where r.away is null) as organisations,
   (select count(*) from pgmem.node n where pgmem.is_memory(n.label)) as memories,
   (select count(*) from pgmem.embedding_queue) as waiting, pg_database_size(current_database()) as bytes
 from pgmem.schema_version v

@@ -95,11 +95,7 @@ class Exchange:
         took = monotonic() - asked
         mine = await self._here.state(other.feed)
         _require_fitting(mine, other, name, took)
-        if mine.build and other.build and mine.build != other.build:
-            self.done.builds = (
-                f"{name} is another state of pgmem {other.release} ({other.build}) than this store ({mine.release}, "
-                f"{mine.build}): upgrade both to the same one."
-            )
+        self._compare_builds(mine, name, other.release, other.build)
         self._here.vectors = there.vectors = bool({*mine.models} & {*other.models})
         head = (await self._here.changes("now"))["cursor"]
         self.done.anew = await self._why_anew(there, mine, other, name)
@@ -135,6 +131,14 @@ class Exchange:
             # By this cursor the other store shows later that this one was set back; it has all up to there.
             await there.apply([], peer=mine.feed, cursor=kept["pushed"])
         return self.done
+
+    def _compare_builds(self, mine: PeerState, name: str, release: object, build: object) -> None:
+        """Note that the other side is of another state of pgmem; an earlier one names none."""
+        if mine.build and build and mine.build != build:
+            self.done.builds = (
+                f"{name} is of another state of pgmem {release} ({build}) than this store ({mine.release}, "
+                f"{mine.build}): upgrade both to the same one."
+            )
 
     async def _give(self, there: Peer, page: list[Record], me: str, other: str) -> int:
         """Send changes to the other store, and keep what it refuses; how many it did not refuse."""
@@ -205,6 +209,7 @@ class Exchange:
                 if late and last:
                     self.done.anew = f"files of changes of {feed} were put together meanwhile"
                 header, changes = folder.read(path)
+                self._compare_builds(mine, path.name, header.get("release"), header.get("build"))
                 ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
                 if ahead > _CLOCK_S:
                     raise InvalidArgument(_clocks(str(path), ahead))

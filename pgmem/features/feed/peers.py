@@ -420,7 +420,7 @@ class Folder:
                 half.unlink(missing_ok=True)
             with part.open("x", encoding="utf-8") as out:
                 header = {"pgmem_changes": FORMAT, "release": state.release, "feed": state.feed,
-                          "at": datetime.now(UTC).isoformat(), "mark": mark}  # fmt: skip
+                          "build": state.build, "at": datetime.now(UTC).isoformat(), "mark": mark}  # fmt: skip
                 out.write(json_line(header))
                 async for page in pages:
                     count += len(page)

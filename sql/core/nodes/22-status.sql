@@ -15,6 +15,7 @@ The server, the tier, the release, and counts of what the caller can see.
 server_version text, release text?, tier text, age_version text?, vector_version text?, isolation_layers integer
 nodes bigint, edges bigint, projects bigint, memories {integer}, saves_open bigint, org_id text, user_id text
 walls former_number
+build text?: The state of pgmem within its release: the beginning of the digest of its SQL.
 $$);
 
 create or replace function pgmem.status() returns pgmem.status
@@ -23,7 +24,7 @@ declare
   v_answer pgmem.status;
 begin
   v_answer.server_version := current_setting('server_version');
-  v_answer.release := (select v.release from pgmem.schema_version v);
+  select v.release, left(v.digest, 8) into v_answer.release, v_answer.build from pgmem.schema_version v;
   select t.tier, t.isolation_layers, t.age_version, t.vector_version
   into v_answer.tier, v_answer.isolation_layers, v_answer.age_version, v_answer.vector_version
   from pgmem.server_tier() t;

@@ -473,6 +473,19 @@ async def test_a_store_of_another_state_of_the_release_is_named_and_exchanges(pa
     assert done.there["taken"] >= 1
 
 
+async def test_a_folder_of_another_state_of_the_release_is_named_and_read(pair: Pair, tmp_path: Path) -> None:
+    laptop, server = pair
+    await laptop.save_session("on the road", "shop")
+    await exchange(laptop, str(tmp_path))
+    (file,) = tmp_path.glob("*.jsonl")
+    header, *lines = file.read_text().splitlines()
+    assert json.loads(header)["build"] == (await laptop.status()).build
+    file.write_text("\n".join([json.dumps({**json.loads(header), "build": "00000000"}), *lines]))
+    done = await exchange(server, str(tmp_path))
+    assert f"{file.name} is of another state of pgmem" in str(done.builds)
+    assert done.here["taken"] >= 1
+
+
 async def test_a_token_of_an_agent_or_a_person_exchanges_nothing(
     pair: Pair, tmp_path: Path, connection: psycopg.Connection[DictRow], token: Callable[..., str]
 ) -> None:
