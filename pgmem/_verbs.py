@@ -42,7 +42,7 @@ VERBS = {
             "read",
             "reader",
             toolsets=("core",),
-            description="Call first: does the project exist, may you write? uncertain: the first save_session creates it.",
+            description="Before you save: does the project exist? uncertain: save_session creates it.",
             arguments={"project_id": Argument("Project name."), "focus": Argument("Focus area.")},
         ),
         Verb("describe_schema", "read", "reader"),
@@ -329,7 +329,7 @@ VERBS = {
             "repeat",
             "writer",
             toolsets=("core",),
-            description="Keep what is now true of a named thing, in a sentence; the earlier goes to history.",
+            description="Save a fact about a named thing. The older one is kept as history.",
             arguments={
                 "entity_name": Argument("Its name.", required=True),
                 "fact": Argument("What is true of it.", required=True),
@@ -553,11 +553,11 @@ VERBS = {
                 ),
                 "focus": Argument("The name of the focus area; required with scope focus."),
                 "categories": Argument("Only these kinds; unset: all but cards.", type="text[]"),
-                "topic": Argument("Only what holds a word of it."),
+                "topic": Argument("Only memories that contain one of these words."),
                 "as_of": Argument("As true at that time.", type="timestamp with time zone"),
                 "known_at": Argument("As recorded at that time.", type="timestamp with time zone"),
                 "max_tokens": Argument(
-                    "At most so many tokens; four characters each, 100 to 1000000: long texts are cut, the places and in them the kinds take turns, and what does not fit is left out and counted in left_out. Unset: no limit, for an agent the setting agent_token_limit.",
+                    "At most so many tokens; four characters each, 100 to 1000000: long texts are cut, memories are taken in turn from focus, project and global, and results that do not fit are left out and counted in left_out. Unset: no limit, for an agent the setting agent_token_limit.",
                     type="integer",
                     least=100.0,
                     most=1000000.0,
@@ -604,9 +604,9 @@ VERBS = {
                     "give every part of a score.", type="boolean", default="False", for_agents=False
                 ),
                 "focus": Argument("Focus area.", for_agents=False),
-                "tags": Argument("only what carries all of these.", type="text[]", for_agents=False),
+                "tags": Argument("only memories with all of these tags.", type="text[]", for_agents=False),
                 "without": Argument(
-                    "signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time, date, source, graph, usefulness, citation.",
+                    "parts of the ranking to turn off, to compare: names, window, question, session, prior, instruction, time, date, source, graph, usefulness, citation.",
                     type="text[]",
                     for_agents=False,
                 ),
@@ -619,7 +619,7 @@ VERBS = {
                     "Leave out what is less relevant, 0 to 1.", type="double precision", least=0.0, most=1.0
                 ),
                 "max_tokens": Argument(
-                    "At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies come once. Unset: no limit, for an agent agent_token_limit.",
+                    "At most so many tokens, 100 to 1000000; results that do not fit are left out and counted, near copies come once. Unset: no limit, for an agent agent_token_limit.",
                     type="integer",
                     least=100.0,
                     most=1000000.0,
@@ -627,7 +627,7 @@ VERBS = {
                 "agent_id": Argument("Only what this agent wrote."),
                 "session_id": Argument("Only what this session wrote."),
                 "answers_only": Argument(
-                    "As few as answer: what the query names, else what is at least half as relevant as the best. Unset: for an agent that sends no min_relevance.",
+                    "Show only results that answer the query. Unset: for an agent that sends no min_relevance.",
                     type="boolean",
                     for_agents=False,
                 ),
@@ -688,7 +688,7 @@ VERBS = {
             "remove",
             "writer",
             toolsets=("core",),
-            description="Hide a memory; remembering it again brings it back. purge: gone for good, only if the person asks.",
+            description="Hide a memory; remembering it again brings it back. purge deletes it for good, only when asked.",
             arguments={
                 "label": Argument("Such as Decision.", required=True),
                 "key": Argument("Id, name or title; a title exactly.", required=True),
@@ -1129,12 +1129,12 @@ VERBS = {
             "repeat",
             "writer",
             toolsets=("core", "entry"),
-            description="Say of a memory that it was used, is wrong, or outdated.",
+            description="Say that a memory was used, wrong, outdated or noise.",
             arguments={
                 "id": Argument("Its id.", type="uuid", required=True),
                 "verdict": Argument(
-                    "What it was; used, wrong or outdated.",
-                    choices=("used", "wrong", "outdated"),
+                    "What it was; used, noise, wrong or outdated.",
+                    choices=("used", "noise", "wrong", "outdated"),
                     required=True,
                 ),
             },
@@ -1155,6 +1155,15 @@ VERBS = {
             },
         ),
         Verb(
+            "sum_recall",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only what was asked about this project; unset: everything."),
+                "days": Argument("Of how many days, 1 to 3650.", type="integer", default="7"),
+            },
+        ),
+        Verb(
             "run_hygiene",
             "repeat",
             "writer",
@@ -1168,12 +1177,14 @@ VERBS = {
                     choices=("global", "project", "focus"),
                 ),
                 "check_pending_only": Argument(
-                    "Only open saves; notes nothing on the project.", type="boolean", default="False"
+                    "Only open saves; records no report.", type="boolean", default="False"
                 ),
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="20", least=1.0, most=1000.0
                 ),
-                "offset": Argument("next_offset of the page before; 0 or more.", type="integer", default="0"),
+                "offset": Argument(
+                    "Where to continue: next_offset of the last page; 0 or more.", type="integer", default="0"
+                ),
             },
         ),
         Verb(
@@ -1195,7 +1206,7 @@ VERBS = {
                 ),
                 "limit": Argument("How many at most, 1 to 1000.", type="integer", default="50"),
                 "offset": Argument(
-                    "next_offset of the page before; 0 or more.",
+                    "Where to continue: next_offset of the last page; 0 or more.",
                     type="integer",
                     default="0",
                     for_agents=False,

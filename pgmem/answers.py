@@ -139,6 +139,8 @@ __all__ = [
     "Proposal",
     "ProposedInsight",
     "RecallEntry",
+    "RecallSums",
+    "RecalledCount",
     "RecalledMemory",
     "RecordCoverage",
     "RecordedSession",
@@ -916,10 +918,12 @@ class Feedback(Answer):
     wrong: int
     outdated: int
     next_step: str | None = None
+    noise: int = 0
+    """How often it was brought where it did not help."""
 
 
 class RecalledMemory(Answer):
-    """A memory that was brought to an agent; verdict: used, wrong or outdated, the last word on it since."""
+    """A memory that was brought to an agent; verdict: used, noise, wrong or outdated, the last word on it since."""
 
     id: UUID
     label: str | None = None
@@ -943,6 +947,37 @@ class RecallEntry(Answer):
     agent_id: str | None = None
     tokens: int | None = None
     memories: list[RecalledMemory]
+
+
+class RecalledCount(Answer):
+    """A memory and how often it was brought; verdict is the last word on it."""
+
+    id: UUID
+    label: str | None = None
+    title: str | None = None
+    status: str | None = None
+    times: int
+    verdict: str | None = None
+
+
+class RecallSums(Answer):
+    """How often memories were brought to agents, and what was said of them.
+
+    prompts are those for which a hook looked, silent those of them that got nothing; most are the memories that
+    were brought most often.
+    """
+
+    days: int
+    sessions: int
+    answers: int
+    tokens: int
+    prompts: int
+    silent: int
+    used: int
+    noise: int
+    wrong: int
+    outdated: int
+    most: list[RecalledCount]
 
 
 class Finding(Answer):

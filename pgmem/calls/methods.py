@@ -82,6 +82,7 @@ from pgmem.models import (
     PlacedMemory,
     ProjectEntry,
     RecallEntry,
+    RecallSums,
     Reflection,
     RelatedEntity,
     Remembered,
@@ -128,7 +129,7 @@ RowLimit = Annotated[int, Ge(1), Le(1000)]
 ScopeName = Literal["global", "project", "focus"]
 Sharing = Literal["private", "org"]
 TokenLimit = Annotated[int, Ge(100), Le(1000000)]
-Verdict = Literal["used", "wrong", "outdated"]
+Verdict = Literal["used", "noise", "wrong", "outdated"]
 
 
 class Verbs:
@@ -1065,12 +1066,13 @@ class Verbs:
                 project and what holds globally.
             focus: The name of the focus area; required with scope focus.
             categories: Only these kinds; unset: all but cards.
-            topic: Only what holds a word of it.
+            topic: Only memories that contain one of these words.
             as_of: As true at that time.
             known_at: As recorded at that time.
             max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut,
-                the places and in them the kinds take turns, and what does not fit is left out and counted
-                in left_out. Unset: no limit, for an agent the setting agent_token_limit.
+                memories are taken in turn from focus, project and global, and results that do not fit are
+                left out and counted in left_out. Unset: no limit, for an agent the setting
+                agent_token_limit.
 
         Raises:
             InvalidArgument: an unknown scope or category, or scope focus without focus.
@@ -1143,17 +1145,17 @@ class Verbs:
             fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
             explain: give every part of a score.
             focus: Focus area.
-            tags: only what carries all of these.
-            without: signals to leave out, to see what each gives: names, window, question, session, prior,
+            tags: only memories with all of these tags.
+            without: parts of the ranking to turn off, to compare: names, window, question, session, prior,
                 instruction, time, date, source, graph, usefulness, citation.
             weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
             min_relevance: Leave out what is less relevant, 0 to 1.
-            max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and
+            max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are left out and
                 counted, near copies come once. Unset: no limit, for an agent agent_token_limit.
             agent_id: Only what this agent wrote.
             session_id: Only what this session wrote.
-            answers_only: As few as answer: what the query names, else what is at least half as relevant as
-                the best. Unset: for an agent that sends no min_relevance.
+            answers_only: Show only results that answer the query. Unset: for an agent that sends no
+                min_relevance.
 
         Raises:
             InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
@@ -2136,7 +2138,10 @@ class Verbs:
         id: UUID,
         verdict: Verdict,
     ) -> Feedback:
-        """Name a memory as used, wrong or outdated, which places it higher or lower in searches.
+        """Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
+
+        Noise is true and did not help: what is named so more often than used, a hook brings only to a
+        question that it answers.
 
         The memory itself does not change. What one agent says of one memory counts once in
         feedback_cooldown_hours: the last word. The setting hybrid_usefulness_weight is how much it counts
@@ -2144,7 +2149,7 @@ class Verbs:
 
         Args:
             id: Its id.
-            verdict: What it was; used, wrong or outdated.
+            verdict: What it was; used, noise, wrong or outdated.
 
         Raises:
             MemoryNotFound: no memory with this id is visible here.
@@ -2163,7 +2168,7 @@ class Verbs:
     ) -> list[RecallEntry]:
         """List what tools and hooks brought to agents, and the words on it, the latest first.
 
-        A word is used, wrong or outdated. All of it is kept for recall_days.
+        A word is used, noise, wrong or outdated. All of it is kept for recall_days.
 
         Args:
             project_id: Only what was asked about this project; unset: everything.
@@ -2180,6 +2185,23 @@ class Verbs:
             RecallEntry,
             {"project_id": project_id, "session_id": session_id, "after": after, "limit": limit},
         )
+
+    async def sum_recall(
+        self,
+        project_id: str | None = None,
+        days: int = 7,
+    ) -> RecallSums:
+        """Sum what tools and hooks brought to agents in the last days, and the words on it.
+
+        Args:
+            project_id: Only what was asked about this project; unset: everything.
+            days: Of how many days, 1 to 3650.
+
+        Raises:
+            InvalidArgument: days is another number.
+            MemoryNotFound: no such project is visible here.
+        """
+        return await self.caller.one("sum_recall", RecallSums, {"project_id": project_id, "days": days})
 
     async def run_hygiene(
         self,
@@ -2198,9 +2220,9 @@ class Verbs:
         Args:
             project_id: Project name; unset: all projects.
             scope: Only of this scope; global, project or focus. Unset: all scopes.
-            check_pending_only: Only open saves; notes nothing on the project.
+            check_pending_only: Only open saves; records no report.
             limit: How many at most, 1 to 1000.
-            offset: next_offset of the page before; 0 or more.
+            offset: Where to continue: next_offset of the last page; 0 or more.
 
         Raises:
             InvalidArgument: the limit is not between 1 and 1000, or the offset is negative.
@@ -2235,7 +2257,7 @@ class Verbs:
             scope: Which memories; global, project (its focus areas too) or focus.
             stale_after_days: Stale without a change for so long; unset: the setting freshness_stale_days.
             limit: How many at most, 1 to 1000.
-            offset: next_offset of the page before; 0 or more.
+            offset: Where to continue: next_offset of the last page; 0 or more.
 
         Raises:
             InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.

@@ -12,9 +12,9 @@ HELP = {
     "mcp": "Serve agents over the Model Context Protocol.",
     "ui": "Open the page of the memory: see, ask, decide. Only this machine reaches it.",
     "worker": "Maintain the store: embed and index texts, send queued saves, delete what has expired.",
-    "connect": "Connect a client: the MCP server, and hooks where it has them.",
+    "connect": "Add pgmem to an agent's client: the MCP server and, if it has hooks, automatic recall.",
     "trust": "Let a folder be of the project that it asks for, whose memory then appears in the folder's sessions.",
-    "hook": "Answer an event of a client: JSON on stdin, JSON on stdout; it never fails.",
+    "hook": "Answer an event of a client: JSON on stdin, JSON on stdout; it always exits with 0.",
     "save": "Save a session, decision, pattern, note, fact or batch, as an agent does.",
     "remember": "Create or update a thing by its name, and relate it to others by theirs.",
     "relate": "Join two memories by a relation; the same call again changes nothing more.",
@@ -57,5 +57,5 @@ HELP = {
     "token": "Issue, list and revoke bearer tokens for HTTP.",
     "cells": "Several stores behind one front: add cells, find and move organisations.",
     "erase-subject": "Erase a user or an organisation from all tables, the graph and the outbox. Prints a receipt.",
-    "calibrate": "Measure at which relevance a search of this store counts as answered: own titles in other projects.",
+    "calibrate": "Find the relevance from which a result is an answer, by searching each title in the wrong project.",
 }

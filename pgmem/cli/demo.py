@@ -1,12 +1,14 @@
-"""`pgmem demo`: an agent at work through an MCP client over stdio, then the result in SQL and in Cypher."""
+"""`pgmem demo`: an agent at work through an MCP client over stdio, the session after it, and the result in SQL."""
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 import time
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -103,6 +105,9 @@ STEPS: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ),
     ("come back later", "retrieve_context", {"scope": "project"}),
 )
+_REPLACED = 5
+"""After how many steps one of them has replaced a decision."""
+QUESTION = "where are the orders of the shop kept?"
 SQL = """\
 select from_title, rel as relation, to_title from pgmem.graph_edge
 where from_label = 'Decision' and to_label = 'Decision' and rel in ('SUPERSEDES', 'CONFLICTS_WITH')
@@ -201,7 +206,10 @@ async def _work(
             f"An MCP client started [bold]pgmem mcp[/] and sees {len((await client.list_tools()).tools)} "
             "tools."
         )
+        before = datetime.now(UTC)
         for what, tool, arguments in STEPS:
+            if len(steps) == _REPLACED - 1:
+                before = datetime.now(UTC)
             result = await client.call_tool(tool, {"project_id": project, **arguments})
             if result.is_error:
                 raise PgmemError(f"{tool}: {' '.join(getattr(part, 'text', '') for part in result.content)}")
@@ -214,14 +222,66 @@ async def _work(
         )
         console.print(_steps(steps))
         console.print(_context(steps[-1]["answer"]))
+        later = await _next_session(client, project, before, environment)
+        _print_later(console, later)
         notes = await _save_notes(client, project, conversation, console) if conversation else None
     return {
         "project": project,
         "data_dir": str(settings.data_dir),
         "first_answer_s": round(first_answer, 3),
         "steps": steps,
+        "next_session": later,
         "conversation": notes,
     }
+
+
+async def _next_session(
+    client: Any, project: str, before: datetime, environment: dict[str, str]
+) -> dict[str, Any]:
+    """What a second session begins with, what becomes of a decision that was replaced, and what was true before."""
+
+    async def call(tool: str, **arguments: Any) -> dict[str, Any]:
+        answer = await client.call_tool(tool, {"project_id": project, **arguments})
+        return answer.structured_content or {}
+
+    opening = await anyio.to_thread.run_sync(_opening, project, environment)
+    replaced = dict(STEPS[2][2])
+    again = await call("save_decision", **replaced)
+    found = {
+        when: (await call("search_memory", query=QUESTION, labels=["Decision"], limit=1, **moment))["results"]
+        for when, moment in (("before", {"as_of": before.isoformat()}), ("now", {}))
+    }
+    return {
+        "opening": opening,
+        "again": {"title": replaced["title"], "status": again["status"], "message": again.get("message")},
+        **{when: [one["title"] for one in results] for when, results in found.items()},
+    }
+
+
+def _opening(project: str, environment: dict[str, str]) -> str:
+    """What the hook of a client brings to the session that begins; empty where the hooks are not installed."""
+    event = {"hook_event_name": "SessionStart", "session_id": "demo", "cwd": environment["PGMEM_DATA_DIR"]}
+    done = subprocess.run(
+        [*AGAIN, "hook", "SessionStart", "--client", "claude-code"],
+        input=json.dumps(event),
+        env={**environment, "PGMEM_PROJECT": project},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    brought = json.loads(done.stdout) if done.stdout.strip() else {}
+    return str(brought.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+def _print_later(console: Console, later: dict[str, Any]) -> None:
+    if later["opening"]:
+        console.print("\n[bold]The next session[/] begins with this, before anybody has asked:\n")
+        console.print(later["opening"], highlight=False, markup=False)
+    again = later["again"]
+    console.print(f"\nIt saves “{again['title']}” again, which was replaced: {again['message']}")
+    console.print(
+        f"{QUESTION.capitalize()} Before that change: {'; '.join(later['before'])}. Now: {'; '.join(later['now'])}.\n"
+    )
 
 
 async def _save_notes(client: Any, project: str, file: Path, console: Console) -> dict[str, Any]:

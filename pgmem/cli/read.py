@@ -274,11 +274,11 @@ def history(call: Call) -> None:
 def calibrate(
     store: Store,
     foreign_share: Annotated[
-        float, typer.Option(min=0.0, max=0.5, help="How many foreign queries may count as answered.")
+        float, typer.Option(min=0.0, max=0.5, help="Share of wrong-project searches that may pass.")
     ] = 0.1,
     apply: Annotated[bool, typer.Option("--apply", help="Write the thresholds to the settings.")] = False,
 ) -> None:
-    """Measure at which relevance a search of this store counts as answered: own titles in other projects."""
+    """Find the relevance from which a result is an answer, by searching each title in the wrong project."""
     from pgmem.worker.calibration import calibrate as measure
 
     found = store.answer(lambda m: measure(m, foreign_share, apply))

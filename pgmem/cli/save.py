@@ -122,7 +122,7 @@ def batch(
     ],
     project: InProject = None,
 ) -> None:
-    """Save a session with its decisions and patterns; what can be kept is kept."""
+    """Save a session with its decisions and patterns; items that are refused do not stop the others."""
     _save(store, "store_session_with_learnings", given, project_id=project)
 
 

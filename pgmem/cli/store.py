@@ -218,7 +218,7 @@ def _status_rows(settings: Settings, where: str, found: Status, nobody: str) -> 
             "isolation",
             "verbs and row-level security"
             if found.isolation_layers == 2
-            else "verbs only: no roles for row-level security",
+            else "one user; run pgmem init --roles for several",
         ),
         ("tenant", tenant_name(found.org_id, found.user_id) or nobody),
         ("memories", memories),

@@ -52,7 +52,7 @@ def forget(
     ] = None,
     older_than: Annotated[
         int | None,
-        typer.Option(min=0, help="Instead of one memory: all that are unchanged for this many days."),
+        typer.Option(min=0, help="Forget everything that has not changed for this many days."),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="With --older-than: only count.")] = False,
     yes: Yes = False,

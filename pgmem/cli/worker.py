@@ -47,8 +47,8 @@ def worker(
 ) -> None:
     """Maintain the store: embed and index texts, send queued saves, delete what has expired.
 
-    With PGMEM_EXTRACTION_MODEL it also asks that model what of the kept turns should last, within the tokens a day of
-    the setting extraction_tokens.
+    With PGMEM_EXTRACTION_MODEL it also asks that model which turns to keep as memories, up to extraction_tokens
+    a day.
 
     Behind a front each cell needs a worker; at the front itself a worker only sends queued saves.
 

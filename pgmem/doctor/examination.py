@@ -149,7 +149,7 @@ def _examine_embeddings(backlog: Backlog, trouble: str | None) -> Finding:
 def _examine_isolation(backlog: Backlog) -> Finding:
     if backlog.isolation_layers == 2:
         return ok("isolation", "verbs and row-level security isolate tenants")
-    message = "only the verbs isolate tenants"
+    message = "users are kept apart by pgmem's functions only"
     if backlog.tenants:
         return look("isolation", message, "run pgmem init --roles as a role that may create roles")
     return hint("isolation", message, "enough for one user; run pgmem init --roles before you add tenants")

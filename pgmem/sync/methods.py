@@ -76,6 +76,7 @@ class Verbs(Portal):
     record_recall = waiting(methods.Verbs.record_recall)
     feedback = waiting(methods.Verbs.feedback)
     list_recall = waiting(methods.Verbs.list_recall)
+    sum_recall = waiting(methods.Verbs.sum_recall)
     run_hygiene = waiting(methods.Verbs.run_hygiene)
     memory_freshness = waiting(methods.Verbs.memory_freshness)
     confirm = waiting(methods.Verbs.confirm)

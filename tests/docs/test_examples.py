@@ -18,7 +18,7 @@ from psycopg.rows import DictRow
 
 from pgmem._verbs import VERBS
 from pgmem.settings import load
-from tests.conftest import GRAPH_TIERS, Call, output_of, past_the_pooler, tier
+from tests.conftest import GRAPH_TIERS, Call, caller, output_of, past_the_pooler, tier
 
 ROOT = Path(__file__).parent.parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
@@ -181,6 +181,50 @@ def test_the_questions_of_the_analyst_have_answers(
     graph, tables = run_sql("psql_cypher.sql", connection)
     assert [row["run_cypher"] for row in graph] == [{"title": "Report revenue by week", "status": "active"}]
     assert [row["title"] for row in tables] == ["Report revenue by week"]
+
+
+def test_seventeen_questions_are_answered_in_sql(
+    connection: psycopg.Connection[DictRow], agent: Call
+) -> None:
+    """Each of a store in which something is to be found."""
+    agent("save_session", objective="x", project_id="shop", open_items=["Backups"])
+    old = agent(
+        "save_decision", title="Keep the orders in PostgreSQL 17", rationale="One.", project_id="shop"
+    )
+    agent("save_decision", title="Keep the orders in PostgreSQL 18", rationale="Faster.", project_id="shop",
+          supersedes=str(old["artifact_id"]))  # fmt: skip
+    for title in ("Cache product pages", "Never cache a price"):
+        agent("save_decision", title=title, rationale="r", project_id="shop")
+    agent("relate", from_label="Decision", from_key="Cache product pages", rel_type="CONFLICTS_WITH",
+          to_label="Decision", to_key="Never cache a price")  # fmt: skip
+    for fact in ("Takes cards.", "Takes cards and cash."):
+        agent("upsert_entity", entity_name="Till", fact=fact, project_id="shop")
+    agent("save_decision", title="Sell tea", rationale="r", project_id="shpo")
+    prompt = {"by": "UserPromptSubmit", "act": "injected", "project_id": "shop"}
+    agent("record_recall", **prompt, memory_ids=[str(old["artifact_id"])], tokens=12)
+    agent("record_recall", **prompt, memory_ids=[])
+    answers = run_sql("psql_questions.sql", connection)
+    assert len(answers) == 17
+    named = [number for number, rows in enumerate(answers, 1) if not rows]
+    assert named == [5], "nothing was believed thirty days ago"
+    assert [(row["title"], row["became"]) for row in answers[0]] == [
+        ("Keep the orders in PostgreSQL 17", "Keep the orders in PostgreSQL 18")
+    ]
+    assert answers[2][0]["author"] == "claude"
+    assert answers[5] == [{"one": "claude", "other": "claude", "count": 1}]
+    assert {"fact": "Takes cards."}.items() <= next(r for r in answers[6] if r["label"] == "EntityFact")[
+        "changed_from"
+    ].items()
+    assert answers[15] == [{"project": "shop", "prompts": 2, "helped": 1}]
+
+
+@pytest.fixture
+def agent(connection: psycopg.Connection[DictRow]) -> Call:
+    """`agent("save_decision", title=…)`: a verb as an agent calls it over MCP."""
+    connection.execute(
+        "select set_config('pgmem.source', 'mcp', false), set_config('pgmem.agent_id', 'claude', false)"
+    )
+    return caller(connection)
 
 
 @pytest.mark.direct("a front cannot take back a save: its cell has committed it")

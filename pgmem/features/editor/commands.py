@@ -87,7 +87,7 @@ def connect(
         bool,
         typer.Option(
             "--instructions",
-            help="Only keep the block of the client's file of instructions in this folder (or --folder) up to date.",
+            help="Only update pgmem's block in CLAUDE.md, AGENTS.md or its like, in this folder or --folder.",
         ),
     ] = False,
     tools: Annotated[
@@ -100,7 +100,7 @@ def connect(
     ] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Connect a client: the MCP server, and hooks where it has them.
+    """Add pgmem to an agent's client: the MCP server and, if it has hooks, automatic recall.
 
     With --instructions the standing instructions and decisions of the project are kept in a marked block of CLAUDE.md,
     AGENTS.md or its like. What a person changes in the block is proposed for review.
@@ -232,7 +232,7 @@ def hook(
     dsn: Dsn = None,
     data_dir: DataDir = None,
 ) -> None:
-    """Answer an event of a client: JSON on stdin, JSON on stdout; it never fails."""
+    """Answer an event of a client: JSON on stdin, JSON on stdout; it always exits with 0."""
     from pgmem.features.editor import events
 
     events.main(events.Call(event, client, dsn, str(data_dir) if data_dir else None))

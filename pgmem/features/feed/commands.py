@@ -78,7 +78,7 @@ def sync(
         typer.Option("--token-file", help="A file with the token for a server. Default: PGMEM_SYNC_TOKEN."),
     ] = None,
     every: Annotated[
-        str | None, typer.Option("--every", help="Go on, at this interval: 30s, 5m, 1h.", metavar="TIME")
+        str | None, typer.Option("--every", help="Repeat at this interval: 30s, 5m, 1h.", metavar="TIME")
     ] = None,
     dry_run: DryRun = False,
     outstanding: Annotated[
@@ -93,8 +93,8 @@ def sync(
 ) -> None:
     """Bring this store and another one in step: what changed in each goes to the other.
 
-    What was changed on both sides keeps both states in its history, the later is current. A run that was stopped
-    goes on where it was. What is refused is offered again each time; while something is, the exit code is 1.
+    A memory that changed on both sides keeps both versions in its history; the later one wins. A run that was
+    stopped continues where it was. What is refused is offered again each time; while something is, the exit code is 1.
     """
     if outstanding or dismiss is not None:
         store.run(lambda memory: _outstanding(memory, dismiss, store))

@@ -57,7 +57,7 @@ def skills(
         return
     if not found:
         terminal().print(
-            "No skill yet: a person writes what is always to be done, or a pattern is named used three times."
+            "No skills yet. Write a standing instruction, or mark a pattern as used three times."
         )
         return
     rows = (

@@ -13,7 +13,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from pgmem.errors import Busy, PgmemError
-from pgmem.features.ui import render
+from pgmem.features.ui import as_sql, render
 from pgmem.features.ui.visit import Page, Visit
 from pgmem.models import Activity
 
@@ -45,7 +45,9 @@ async def activity(visit: Visit) -> Page:
         last.events.append(event)
         last.refused += event.kind in ("refused", "review")
     return Page(
-        "activity.html", {"events": found}, {"stretches": stretches, "session": visit.text("session")}
+        "activity.html",
+        {"events": found},
+        {"stretches": stretches, "session": visit.text("session"), "sql": as_sql.changes(visit)},
     )
 
 

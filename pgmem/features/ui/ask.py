@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, get_args
 from uuid import UUID
 
-from pgmem.features.ui import words
+from pgmem.features.ui import as_sql, words
 from pgmem.features.ui.visit import Page, Visit
 from pgmem.models import MemoryScopeName, Node, SearchResult
 
@@ -56,16 +56,31 @@ async def ask(visit: Visit) -> Page:
     if source is not None:
         results = [r for r in results if r.id in whole and whole[r.id].source == source]
     results = results[:limit]
+    answered = found.answered if results else "no"
+    turns = 0 if answered == "yes" else await _turns(visit, question, given)
     data = {
         "question": question,
         "filters": given,
-        "answered": found.answered if results else "no",
+        "answered": answered,
+        "turns": turns,
         "mode": found.search_mode,
         "results": results,
     }
-    return Page("ask.html", data, _look(data["answered"], results, whole))
+    look = _look(data["answered"], results, whole)
+    return Page("ask.html", data, {**look, "sql": as_sql.search(visit, question)})
 
 
+async def _turns(visit: Visit, question: str, given: dict[str, Any]) -> int:
+    """How many turns of conversations answer a question that no memory answers; 0 where kinds or a time are chosen."""
+    if given:
+        return 0
+    found = await visit.memory.search_memory(
+        question, _MOST_TURNS, project_id=visit.project, labels=["Turn"], answers_only=True
+    )
+    return len(found.results) if found.answered == "yes" else 0
+
+
+_MOST_TURNS = 100
 _LEAST = 0.1
 """Of a whole bar, the length of the best result where none answers."""
 

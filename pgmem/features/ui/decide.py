@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -11,11 +12,11 @@ from uuid import UUID
 
 from pgmem.errors import ContractError, InvalidArgument, MemoryNotFound, PgmemError
 from pgmem.escaping import counted
-from pgmem.features.ui import words
+from pgmem.features.ui import as_sql, words
 from pgmem.features.ui.memories import back_to, forgotten, reverted
 from pgmem.features.ui.visit import Page, Redirect, Visit, one_of
 from pgmem.kinds import said
-from pgmem.models import Card, MemoryEntry, Review, ReviewDetail, SaveStatus, WaitingRule
+from pgmem.models import Card, MemoryEntry, OpenSave, Review, ReviewDetail, SaveStatus, WaitingRule
 
 Outcome = Literal["new", "supersede", "drop"]
 
@@ -96,7 +97,7 @@ async def reviews(visit: Visit) -> Page:
     """The saves and changes that resemble or touch a memory, the oldest first; the first one is open."""
     tabs, waiting = await asyncio.gather(_tabs(visit), _beside_a_memory(visit))
     first = await visit.memory.get_review(waiting[0].save_id) if waiting else None
-    look = _look(first) if first else {}
+    look = {**(_look(first) if first else {}), "sql": as_sql.reviews(visit)}
     return Page("decide.html", {**tabs, "reviews": waiting, "review": first}, look)
 
 
@@ -147,10 +148,20 @@ async def saves(visit: Visit) -> Page:
             ),
             "texts": [(n, text) for n, text in asked(one.arguments) if n not in (*_TITLES, *_BESIDE)],
             "near": get_close_matches(save.project or "", projects, 1, 0.4),
+            "needs_yes": save.status == "blocked_governance" or _needs_yes(save, one.arguments),
         }
         for save, one in zip(found, details, strict=True)
     ]
-    return Page("saves.html", {**tabs, "saves": found}, {"shown": shown, "names": projects})
+    return Page(
+        "saves.html",
+        {**tabs, "saves": found},
+        {"shown": shown, "names": projects, "sql": as_sql.saves(visit)},
+    )
+
+
+def _needs_yes(save: OpenSave, arguments: Mapping[str, Any]) -> bool:
+    """Whether a save for all projects waits for no more than a token, which a person gives by approving its text."""
+    return arguments.get("scope") == "global" and "token" in (save.message or "")
 
 
 async def _open_saves(visit: Visit) -> SaveStatus:
@@ -183,7 +194,10 @@ async def resolve(visit: Visit) -> Redirect:
             preview = "\n".join(text for _, text in asked(arguments))
             token = (await visit.memory.request_global_write_approval(preview)).token
         done = await visit.memory.retry_save(save_id, token, visit.form.get("into") or None)
-        visit.flash(f"{done.status}: {done.message or done.next_step or ''}", wrong=done.status != "saved")
+        if done.status == "saved":
+            visit.flash("Saved.", link=visit.view(done.artifact_id) if done.artifact_id else None)
+        else:
+            visit.flash(f"Not saved. {done.message or done.next_step or ''}".strip(), wrong=True)
         return visit.to(path)
     before = await visit.memory.get_review(save_id)
     if not before.is_open:
@@ -329,7 +343,7 @@ async def conflicts(visit: Visit) -> Page:
         ]
         for entries, ids in ((found, pairs), (replaced, taken))
     )
-    look = {"shown": shown, "replacing": replacing, "nodes": nodes}
+    look = {"shown": shown, "replacing": replacing, "nodes": nodes, "sql": as_sql.conflicts(visit)}
     return Page("conflicts.html", {**tabs, "conflicts": found, "replaced": replaced}, look)
 
 
@@ -346,7 +360,7 @@ async def settle_conflict(visit: Visit) -> Redirect:
     if loser and winner and all(node.label == "Decision" for node in before.values()):
         undo = back_to(loser.id, loser.version)
     visit.flash(
-        "Both hold, and are not compared again." if winner is None else "Decided; the other one is history.",
+        "Both hold, and are not compared again." if winner is None else "Done. The other one was replaced.",
         undo=undo,
         link=visit.view(winner or one),
     )

@@ -15,6 +15,8 @@ from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry, NumberedEn
 
 Entry = LineEntry | NumberedEntry
 _NAME_LINES = 5
+_LETTER = 6.6
+"""The width of a letter of a name, on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,9 @@ def ego(graph: DrawnGraph, middle: str) -> Drawing | None:
             angles[child] = start + width * (place + 0.5) / len(children)
         start += width
     deep = len(first) < len(order)
-    wide, high = (165.0, 105.0) if deep else (190.0, 125.0)
+    # A larger ring for more memories, so that their names are below each other.
+    grown = max(1.0, len(first) / 9)
+    wide, high = (165.0 * grown**0.5, 105.0 * grown) if deep else (190.0 * grown**0.5, 125.0 * grown)
     for key, angle in angles.items():
         ring = 1.0 if parents[key] == middle else 1.85
         places[key] = (math.cos(angle) * wide * ring, math.sin(angle) * high * ring)
@@ -288,11 +292,10 @@ def _drawn(
     sizes: Mapping[str, int] | None = None,
 ) -> Drawing:
     """Dots and links within a picture that begins at 0."""
-    margin_x, margin_y = (130.0, 40.0) if middle else (92.0, 34.0)
-    left = min(x for x, _ in places.values()) - margin_x
-    top = min(y for _, y in places.values()) - margin_y
-    width = max(x for x, _ in places.values()) - left + margin_x
-    height = max(y for _, y in places.values()) - top + margin_y
+    titles = {str(node.id): node.title for node in graph.nodes}
+    names = {key: _name(titles[key], named) for key in places}
+    left, right, top, bottom = _frame(places, names, middle)
+    width, height = right - left, bottom - top
     degree: dict[str, int] = defaultdict(int)
     for edge in graph.edges:
         degree[str(edge.from_id)] += 1
@@ -309,11 +312,9 @@ def _drawn(
         size = 9.0 if key == middle else min(9.0, 4.5 + math.sqrt(degree[key]))
         if sizes is not None:
             size = min(22.0, 4.0 + 1.6 * math.sqrt(sizes[key]))
-        anchor = "middle" if not middle or abs(x) < 60 else ("start" if x > 0 else "end")
+        anchor = _anchor(x, middle)
         shown = not crowded or degree[key] > crowded
-        dots.append(
-            Dot(node, x - left, y - top, size, hue_of(node.label), shown, anchor, _name(node.title, named))
-        )
+        dots.append(Dot(node, x - left, y - top, size, hue_of(node.label), shown, anchor, names[key]))
     at = {str(dot.node.id): dot for dot in dots}
     links = [
         Link(
@@ -328,6 +329,29 @@ def _drawn(
     ]
     counts = [(label, hue_of(label), sum(node.label == label for node in graph.nodes)) for label in labels]
     return Drawing(round(width), round(height), dots, links, sorted(counts, key=lambda one: -one[2]))
+
+
+def _anchor(x: float, middle: str | None) -> str:
+    return "middle" if not middle or abs(x) < 60 else ("start" if x > 0 else "end")
+
+
+def _frame(
+    places: Mapping[str, tuple[float, float]], names: Mapping[str, Sequence[str]], middle: str | None
+) -> tuple[float, float, float, float]:
+    """The left, right, top and bottom of a picture that holds every dot with the whole of its name."""
+    boxes = []
+    for key, (x, y) in places.items():
+        width = 12 + _LETTER * max(map(len, names[key]), default=0)
+        lines = 13.0 * len(names[key])
+        match _anchor(x, middle):
+            case "start":
+                boxes.append((x - 14, x + width, y - lines / 2, y + lines / 2))
+            case "end":
+                boxes.append((x - width, x + 14, y - lines / 2, y + lines / 2))
+            case _:
+                boxes.append((x - width / 2, x + width / 2, y - 14, y + 20 + lines))
+    lefts, rights, tops, bottoms = zip(*boxes, strict=True)
+    return min(lefts) - 8, max(rights) + 8, min(tops) - 8, max(bottoms) + 8
 
 
 # A line of replacements

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from pgmem.features.ui import drawing
+from pgmem.features.ui import as_sql, drawing
 from pgmem.features.ui.moment import sliders
 from pgmem.features.ui.visit import Page, Visit
 
@@ -38,5 +38,6 @@ async def graph(visit: Visit) -> Page:
             "limit": limit,
             "middle": middle,
             "kinds": sorted({*present.labels, "Card"}),
+            "sql": as_sql.edges(visit),
         },
     )

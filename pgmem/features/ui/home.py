@@ -15,7 +15,7 @@ async def home(visit: Visit) -> Page:
         memory.count_waiting(project),
         visit.checks.near_names(memory, visit.key),
         visit.checks.counts(memory, visit.key),
-        memory.list_memories(project, limit=8),
+        memory.list_memories(project, limit=20),
         memory.list_projects(limit=12),
     )
     return Page(
@@ -24,7 +24,7 @@ async def home(visit: Visit) -> Page:
             "waiting": waiting,
             "near_names": near,
             "counts": counts,
-            "newest": newest,
+            "newest": [entry for entry in newest if entry.status != "superseded"][:8],
             "found_projects": projects,
         },
         {"growth": timeline(counts.growth or [], counts.last_at.date()) if counts.last_at else None},

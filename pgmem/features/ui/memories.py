@@ -11,7 +11,7 @@ from uuid import UUID
 from starlette.responses import PlainTextResponse, Response
 
 from pgmem.errors import InvalidArgument, PgmemError
-from pgmem.features.ui import drawing, render, words
+from pgmem.features.ui import as_sql, drawing, render, words
 from pgmem.features.ui.visit import Page, Redirect, Visit, one_of
 from pgmem.models import Forgotten, LineEntry, Node, Reverted, SearchResult, Version
 
@@ -49,7 +49,11 @@ async def listed(visit: Visit) -> Page:
         limit=limit,
     )
     more = found[-1].id if len(found) == limit else None
-    return Page("memories.html", {"memories": found, "next_after": more}, {"without_cards": without_cards})
+    return Page(
+        "memories.html",
+        {"memories": found, "next_after": more},
+        {"without_cards": without_cards, "sql": as_sql.memories(visit)},
+    )
 
 
 async def one(visit: Visit) -> Page:
@@ -170,7 +174,9 @@ async def forget_many(visit: Visit) -> Redirect:
             wrong = str(error)
     if done:
         link = (visit.url("/memories", status="archived"), "View")
-        visit.flash(f"{done} archived. Their history stays; each page puts its memory back.", link=link)
+        visit.flash(
+            f"{done} forgotten: agents no longer see them. Each page puts its memory back.", link=link
+        )
     if wrong:
         visit.flash(wrong, wrong=True)
     return visit.to("/memories")
@@ -260,7 +266,7 @@ async def forget(visit: Visit) -> Redirect:
     node = await visit.node()
     done = await forgotten(visit, node)
     if done.status == "archived":
-        said = f"Archived. Its history stays. {done.next_step or ''}".strip()
+        said = f"Forgotten: agents no longer see it. Its history stays. {done.next_step or ''}".strip()
         visit.flash(said, undo=back_to(node.id, node.version))
     else:
         visit.flash(_held(done.next_step))
@@ -272,7 +278,7 @@ async def revert(visit: Visit) -> Redirect:
     node = await visit.node()
     version = visit.version()
     done = await reverted(visit, node, version)
-    said = f"Version {version} was restored as version {done.version}."
+    said = f"It is again as it was in version {version}."
     visit.flash(said if done.status != "failed" else _held(done.next_step))
     return visit.to(f"/memory/{node.id}")
 

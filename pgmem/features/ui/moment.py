@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from pgmem.features.ui import drawing
+from pgmem.features.ui import as_sql, drawing
 from pgmem.features.ui.charts import hue_of
 from pgmem.features.ui.visit import Page, Visit
 from pgmem.models import MemoryCounts
@@ -49,6 +49,7 @@ async def moment(visit: Visit) -> Page:
         "at": _at(true_on, first, last),
         "hues": {label: hue_of(label) for label in counts.labels},
         "most": max(counts.labels.values(), default=1),
+        "sql": as_sql.at(visit),
     }
     return Page("time.html", data, look)
 

@@ -68,6 +68,7 @@ ROUTES = (
     Route("/activity", activity.activity, methods=["GET"]),
     Route("/activity/live", activity.live, methods=["GET"]),
     Route("/recall", recall.recalled, methods=["GET"]),
+    Route("/recall", recall.mark, methods=["POST"]),
     Route("/tenants", tenants.tenants, methods=["GET"]),
     Route("/tenants/tokens", tenants.issue, methods=["POST"]),
     Route("/tenants/tokens/{id:uuid}", tenants.revoke, methods=["POST"]),

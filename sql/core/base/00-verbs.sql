@@ -171,7 +171,7 @@ insert into pgmem.argument (name, sent_by, meaning) values
   ('valid_from', 'anyone', 'When it begins to hold; unset: now.'),
   ('valid_to', 'anyone', 'When it ceases to hold; unset: an open end.'),
   ('limit', 'anyone', 'How many at most, 1 to 1000.'),
-  ('offset', 'anyone', 'next_offset of the page before; 0 or more.'),
+  ('offset', 'anyone', 'Where to continue: next_offset of the last page; 0 or more.'),
   ('save_id', 'anyone', 'A UUID; sent again, it saves once.'),
   ('governance_token', 'anyone', 'Approval for scope global; a token of request_global_write_approval.'),
   ('by', 'anyone', 'The name of the person who decides.'),

@@ -85,13 +85,14 @@ $$;
 comment on function pgmem.prune_recall is 'Remove what was recalled longer ago than recall_days; how many rows.';
 
 
-select pgmem.declare_argument_type('verdict', 'text', $$pgmem.one_of('verdict', coalesce(value, 'nothing'), '{used,wrong,outdated}')$$);
+select pgmem.declare_argument_type('verdict', 'text', $$pgmem.one_of('verdict', coalesce(value, 'nothing'), '{used,noise,wrong,outdated}')$$);
 
 select pgmem.declare_answer('feedback_answer', $$
 How often a memory was named as used, wrong or outdated.
 
 class Feedback
 used integer, wrong integer, outdated integer, next_step text?
+noise integer = 0: How often it was brought where it did not help.
 $$);
 
 create or replace function pgmem.feedback(
@@ -111,7 +112,7 @@ begin
   insert into pgmem.usefulness (node_seq, tenant) values (v_node.seq, v_tenant) on conflict do nothing;
   perform from pgmem.usefulness u where u.node_seq = v_node.seq and u.tenant = v_tenant for update;
   select e.* into v_last from pgmem.recall_event e
-  where e.memory_ids[1] = p_id and e.tenant = v_caller.tenant and e.act in ('used', 'wrong', 'outdated')
+  where e.memory_ids[1] = p_id and e.tenant = v_caller.tenant and e.act in ('used', 'noise', 'wrong', 'outdated')
     and e.agent_id is not distinct from v_caller.agent_id
     and e.at > pgmem.now() - make_interval(hours => pgmem.setting_int('feedback_cooldown_hours'))
   order by e.at desc, e.seq desc limit 1;
@@ -124,32 +125,36 @@ begin
   end if;
   update pgmem.usefulness u
   set used = u.used + (p_verdict = 'used')::integer - coalesce(v_last.act = 'used', false)::integer,
+      noise = u.noise + (p_verdict = 'noise')::integer - coalesce(v_last.act = 'noise', false)::integer,
       wrong = u.wrong + (p_verdict = 'wrong')::integer - coalesce(v_last.act = 'wrong', false)::integer,
       outdated = u.outdated + (p_verdict = 'outdated')::integer - coalesce(v_last.act = 'outdated', false)::integer
   where u.node_seq = v_node.seq and u.tenant = v_tenant
-  returning u.used, u.wrong, u.outdated into v_answer.used, v_answer.wrong, v_answer.outdated;
-  v_answer.next_step := case when p_verdict <> 'used' then 'Save what holds instead.' end;
+  returning u.used, u.wrong, u.outdated, u.noise
+  into v_answer.used, v_answer.wrong, v_answer.outdated, v_answer.noise;
+  v_answer.next_step := case when p_verdict in ('wrong', 'outdated') then 'Save what holds instead.' end;
   return v_answer;
 end;
 $$;
 comment on function pgmem.feedback is $$
-Name a memory as used, wrong or outdated, which places it higher or lower in searches.
+Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
+
+Noise is true and did not help: what is named so more often than used, a hook brings only to a question that it answers.
 
 The memory itself does not change. What one agent says of one memory counts once in feedback_cooldown_hours: the last
 word. The setting hybrid_usefulness_weight is how much it counts in searches.
 
 id: Its id.
-verdict: What it was; used, wrong or outdated.
+verdict: What it was; used, noise, wrong or outdated.
 
 MemoryNotFound: no memory with this id is visible here.
 InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
-  p_toolset => 'core,entry', p_description => 'Say of a memory that it was used, is wrong, or outdated.');
+  p_toolset => 'core,entry', p_description => 'Say that a memory was used, wrong, outdated or noise.');
 
 
 select pgmem.declare_answer('recalled_memory', $$
-A memory that was brought to an agent; verdict: used, wrong or outdated, the last word on it since.
+A memory that was brought to an agent; verdict: used, noise, wrong or outdated, the last word on it since.
 
 id uuid, label text?, title text?, status text?, verdict text?
 $$);
@@ -184,7 +189,7 @@ begin
      left join pgmem.visible_node n on n.id = m.id
      left join lateral (
        select e.act from pgmem.recall_event e
-       where e.memory_ids[1] = m.id and e.tenant = r.tenant and e.act in ('used', 'wrong', 'outdated') and e.at >= r.at
+       where e.memory_ids[1] = m.id and e.tenant = r.tenant and e.act in ('used', 'noise', 'wrong', 'outdated') and e.at >= r.at
        order by e.at desc, e.seq desc limit 1) said on true)
   from (
     select found.* from unnest(v_tenants) as t(tenant)
@@ -201,10 +206,98 @@ $$;
 comment on function pgmem.list_recall is $$
 List what tools and hooks brought to agents, and the words on it, the latest first.
 
-A word is used, wrong or outdated. All of it is kept for recall_days.
+A word is used, noise, wrong or outdated. All of it is kept for recall_days.
 
 project_id: Only what was asked about this project; unset: everything.
 session_id: Only what this conversation or session got.
 after: The seq of the last entry of the page before; unset: the first page.
 $$;
 select pgmem.declare_verb('list_recall', p_rights => 'reader', p_effect => 'look', p_answer => 'list[RecallEntry]');
+
+
+create or replace function pgmem.is_prompt(p_by text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_by in ('UserPromptSubmit', 'BeforeAgent', 'beforeSubmitPrompt');
+end;
+comment on function pgmem.is_prompt is 'Whether what brought memories was the event of a hook at which a person sends a prompt.';
+
+
+create or replace function pgmem.is_noise(p_seq bigint, p_tenants text[]) returns boolean
+language sql stable set search_path = pgmem, pg_temp as $$
+  select coalesce(sum(u.noise) > sum(u.used), false) from pgmem.usefulness u
+  where u.node_seq = p_seq and u.tenant = any (p_tenants);
+$$;
+comment on function pgmem.is_noise is 'Whether a memory was named as noise more often than as used.';
+
+
+select pgmem.declare_answer('recalled_count', $$
+A memory and how often it was brought; verdict is the last word on it.
+
+id uuid, label text?, title text?, status text?, times bigint, verdict text?
+$$);
+
+select pgmem.declare_answer('recall_sums', $$
+How often memories were brought to agents, and what was said of them.
+
+prompts are those for which a hook looked, silent those of them that got nothing; most are the memories that were brought
+most often.
+
+days integer, sessions bigint, answers bigint, tokens bigint, prompts bigint, silent bigint, used bigint, noise bigint
+wrong bigint, outdated bigint, most recalled_count[]
+$$);
+
+create or replace function pgmem.sum_recall(
+  p_project_id text default null,
+  p_days integer default 7
+) returns pgmem.recall_sums
+language plpgsql stable security definer set search_path = pgmem, pg_temp
+set plan_cache_mode = force_custom_plan as $$
+declare
+  v_answer  pgmem.recall_sums;
+  v_tenants text[] := pgmem.visible_tenants();
+  v_project text := (select p.title from pgmem.visible_node p where p.seq = pgmem.find_project(p_project_id));
+  v_since   timestamptz;
+begin
+  if p_days is null or p_days not between 1 and 3650 then
+    raise exception using errcode = 'PM001', message = 'days is a whole number from 1 to 3650.';
+  end if;
+  v_since := pgmem.now() - make_interval(days => p_days);
+  v_answer.days := p_days;
+  select count(distinct e.session_id), count(*) filter (where e.tokens is not null and e.memory_ids <> '{}'),
+         coalesce(sum(e.tokens), 0), count(*) filter (where pgmem.is_prompt(e.by)),
+         count(*) filter (where pgmem.is_prompt(e.by) and e.memory_ids = '{}'), count(*) filter (where e.act = 'used'),
+         count(*) filter (where e.act = 'noise'), count(*) filter (where e.act = 'wrong'),
+         count(*) filter (where e.act = 'outdated')
+  into v_answer.sessions, v_answer.answers, v_answer.tokens, v_answer.prompts, v_answer.silent, v_answer.used,
+    v_answer.noise, v_answer.wrong, v_answer.outdated
+  from pgmem.recall_event e
+  where e.tenant = any (v_tenants) and e.at >= v_since
+    and (v_project is null or pgmem.folded(e.project) = pgmem.folded(v_project));
+  select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'status', n.status, 'times', m.times,
+           'title', pgmem.list_title(n.label, n.title, n.props),
+           'verdict', (select w.act from pgmem.recall_event w
+                       where w.memory_ids[1] = m.id and w.tenant = any (v_tenants)
+                         and w.act in ('used', 'noise', 'wrong', 'outdated') order by w.at desc, w.seq desc limit 1))
+         order by m.times desc, m.id), '[]')
+  into v_answer.most
+  from (
+    select b.id, count(*) as times
+    from pgmem.recall_event e cross join lateral unnest(e.memory_ids) as b(id)
+    where e.tenant = any (v_tenants) and e.at >= v_since and e.tokens is not null
+      and (v_project is null or pgmem.folded(e.project) = pgmem.folded(v_project))
+    group by b.id order by 2 desc, 1 limit 8) m
+  left join pgmem.visible_node n on n.id = m.id;
+  return v_answer;
+end;
+$$;
+comment on function pgmem.sum_recall is $$
+Sum what tools and hooks brought to agents in the last days, and the words on it.
+
+project_id: Only what was asked about this project; unset: everything.
+days: Of how many days, 1 to 3650.
+
+InvalidArgument: days is another number.
+$$;
+select pgmem.declare_verb('sum_recall', p_rights => 'reader', p_effect => 'look', p_answer => 'RecallSums',
+  p_reads_all => 'It sums the record of some days.');

@@ -204,7 +204,7 @@ Counts are of all findings; `limit` and `offset` cut the page of findings, and `
 
 project_id: Project name; unset: all projects.
 scope: Only of this scope; global, project or focus. Unset: all scopes.
-check_pending_only: Only open saves; notes nothing on the project.
+check_pending_only: Only open saves; records no report.
 
 InvalidArgument: the limit is not between 1 and 1000, or the offset is negative.
 $$;

@@ -16,6 +16,8 @@
 -- little around these. A cosine compares wholes; which of the nearest a task is about is in its words, and their vectors
 -- are with the model: the hook takes those whose titles, or reasons, it speaks of most.
 --
+-- A decision that was named as noise more often than as used is not among those that are near; the answer to a question it is.
+--
 -- Locks: none.
 
 
@@ -188,7 +190,8 @@ begin
       from candidate c
       cross join lateral (
         select n.tsv from pgmem.node n
-        where n.seq = c.seq and (n.label = 'Decision' or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
+        where n.seq = c.seq and (n.label = 'Decision' and not pgmem.is_noise(n.seq, v_caller.tenants)
+                                 or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
         offset 0) n
       cross join lateral (
         select count(distinct (pgmem.inflections(w.lexeme))[1]) as words

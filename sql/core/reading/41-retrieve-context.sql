@@ -503,10 +503,10 @@ scope: How far to look; global: only what holds globally; project or focus: the 
   holds globally.
 focus: The name of the focus area; required with scope focus.
 categories: Only these kinds; unset: all but cards.
-topic: Only what holds a word of it.
+topic: Only memories that contain one of these words.
 
-max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut, the places and in
-  them the kinds take turns, and what does not fit is left out and counted in left_out. Unset: no limit, for an agent
+max_tokens: At most so many tokens; four characters each, 100 to 1000000: long texts are cut, memories are taken in
+  turn from focus, project and global, and results that do not fit are left out and counted in left_out. Unset: no limit, for an agent
   the setting agent_token_limit.
 InvalidArgument: an unknown scope or category, or scope focus without focus.
 $$;

@@ -767,17 +767,16 @@ as_of: As true at that time; also what was superseded since, by full text alone.
 known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
-tags: only what carries all of these.
-without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
+tags: only memories with all of these tags.
+without: parts of the ranking to turn off, to compare: names, window, question, session, prior, instruction, time,
   date, source, graph, usefulness, citation.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
-max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
-  come once. Unset: no limit, for an agent agent_token_limit.
+max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are left out and counted,
+  near copies come once. Unset: no limit, for an agent agent_token_limit.
 agent_id: Only what this agent wrote.
 session_id: Only what this session wrote.
-answers_only: As few as answer: what the query names, else what is at least half as relevant as the best. Unset: for an
-  agent that sends no min_relevance.
+answers_only: Show only results that answer the query. Unset: for an agent that sends no min_relevance.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
@@ -911,17 +910,16 @@ as_of: As true at that time; also what was superseded since, by full text alone.
 known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
-tags: only what carries all of these.
-without: signals to leave out, to see what each gives: names, window, question, session, prior, instruction, time,
+tags: only memories with all of these tags.
+without: parts of the ranking to turn off, to compare: names, window, question, session, prior, instruction, time,
   date, source, graph, usefulness, citation.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
 min_relevance: Leave out what is less relevant, 0 to 1.
-max_tokens: At most so many tokens, 100 to 1000000; what does not fit is passed over and counted, near copies
-  come once. Unset: no limit, for an agent agent_token_limit.
+max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are left out and counted,
+  near copies come once. Unset: no limit, for an agent agent_token_limit.
 agent_id: Only what this agent wrote.
 session_id: Only what this session wrote.
-answers_only: As few as answer: what the query names, else what is at least half as relevant as the best. Unset: for an
-  agent that sends no min_relevance.
+answers_only: Show only results that answer the query. Unset: for an agent that sends no min_relevance.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;

@@ -143,7 +143,7 @@ $$;
 select pgmem.declare_verb('forget', p_rights => 'writer', p_effect => 'remove', p_answer => 'Forgotten',
   p_toolset => 'core',
   p_description =>
-    'Hide a memory; remembering it again brings it back. purge: gone for good, only if the person asks.');
+    'Hide a memory; remembering it again brings it back. purge deletes it for good, only when asked.');
 
 
 select pgmem.declare_answer('expiry', $$

@@ -59,6 +59,16 @@ def check(done: dict[str, Any]) -> None:
         decision["artifact_id"]
     ]
 
+    later = done["next_session"]
+    assert "Keep the orders of the shop in PostgreSQL 18" in later["opening"]
+    assert "Backups" in later["opening"], "what was left open"
+    # The replaced decision is named as that, if at all.
+    for line in later["opening"].splitlines():
+        assert "PostgreSQL 17" not in line or "PostgreSQL 18" in line, line
+    assert later["again"]["message"].startswith("Not saved: on ")
+    assert later["before"] == ["Keep the orders of the shop in PostgreSQL 17"]
+    assert later["now"] == ["Keep the orders of the shop in PostgreSQL 18"]
+
     assert (bundle["retrieval_status"], bundle["conflicts_found"]) == ("conflicted", True)
     assert bundle["scope_state"] == "resolved"
     # A rule of an agent is an ordinary memory, until the person's yes.
@@ -91,7 +101,14 @@ def test_the_main_job_on_a_separate_postgresql_and_not_in_the_store_of_the_envir
     made_before = set(Path(gettempdir()).glob("pgmem-demo-*"))
     result = demo(PGMEM_DSN="host=127.0.0.1 port=1 dbname=x", COLUMNS="100")
     assert result.returncode == 0, result.stderr
-    for expected in ("duplicate_skip", "supersede", "manual_review", "CONFLICTS_WITH", "The same in Cypher"):
+    for expected in (
+        "The next session begins with this",
+        "duplicate_skip",
+        "supersede",
+        "manual_review",
+        "CONFLICTS_WITH",
+        "The same in Cypher",
+    ):
         assert expected in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 100
     assert set(Path(gettempdir()).glob("pgmem-demo-*")) <= made_before

@@ -60,7 +60,7 @@ def test_nothing_is_wrong_with_a_good_store(run: Run, doctor: Examine, call: Cal
     assert shown.exit_code == 0
     assert "ok    the graph agrees with the tables\n" in shown.stdout
     isolation = {
-        1: "hint  only the verbs isolate tenants: enough for one user",
+        1: "hint  users are kept apart by pgmem's functions only: enough for one user",
         2: "ok    verbs and row-level security isolate tenants",
     }
     assert isolation[call("status")["isolation_layers"]] in shown.stdout

@@ -236,7 +236,7 @@ def test_an_edit_that_takes_over_the_whole_has_a_persons_trust_and_can_be_undone
     expect(page.locator("ol.line > li").last).to_contain_text("They change together.")
     expect(page.locator("ol.line > li").first).to_contain_text("a person on this page")
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("Version 1 was restored as version 3.")
+    expect(page.get_by_role("status")).to_contain_text("It is again as it was in version 1.")
 
 
 def test_an_edit_of_what_has_changed_meanwhile_is_refused(pages: Pages, store: dict[str, Any]) -> None:
@@ -260,7 +260,7 @@ def test_supersede_and_merge_compare_first(pages: Pages, store: dict[str, Any], 
     expect(page.get_by_role("status")).to_contain_text("Merged into Postmark.")
     assert status_of(agent, store["mail"])["status"] == "merged"
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("was restored")
+    expect(page.get_by_role("status")).to_contain_text("as it was in version")
     page.goto(f"{pages.address}/ui/memory/{store['kept']}/replace?by={store['queue']}")
     page.get_by_role("button", name="Supersede").click()
     expect(page.get_by_role("status")).to_contain_text("Replaced by")
@@ -270,7 +270,7 @@ def test_supersede_and_merge_compare_first(pages: Pages, store: dict[str, Any], 
 def test_forget_hides_and_revert_brings_back(pages: Pages, store: dict[str, Any], agent: Call) -> None:
     page = pages.page(f"/memory/{store['post']}")
     page.get_by_role("button", name="Forget").click()
-    expect(page.get_by_role("status")).to_contain_text("Archived")
+    expect(page.get_by_role("status")).to_contain_text("Forgotten: agents no longer see it.")
     assert status_of(agent, store["post"])["status"] == "archived"
     page.get_by_role("button", name="Put version 1 back").click()
     assert status_of(agent, store["post"])["status"] == "active"
@@ -301,7 +301,7 @@ def test_a_global_memory_is_forgotten_by_the_press_of_a_person(pages: Pages, age
     )
     page = pages.page(f"/memory/{saved['artifact_id']}")
     page.get_by_role("button", name="Forget").click()
-    expect(page.get_by_role("status")).to_contain_text("Archived")
+    expect(page.get_by_role("status")).to_contain_text("Forgotten: agents no longer see it.")
 
 
 def test_a_failed_save_is_tried_again_or_dropped(pages: Pages, agent: Call) -> None:
@@ -311,7 +311,7 @@ def test_a_failed_save_is_tried_again_or_dropped(pages: Pages, agent: Call) -> N
     page = pages.page("/decide/saves")
     expect(page.get_by_label("Project").last).to_have_value("nowhere")
     page.get_by_role("button", name="Save into this project").click()
-    expect(page.get_by_role("status")).to_contain_text("saved")
+    expect(page.get_by_role("status")).to_contain_text("Saved.")
     expect(page.get_by_text("No open saves.")).to_be_visible()
 
 
@@ -494,5 +494,5 @@ def test_a_person_makes_a_memory_and_forgets_many(pages: Pages, store: dict[str,
     for title in ("Paint the boats blue", "Keep bookings in one database"):
         page.get_by_role("checkbox", name=f"Choose {title}").check()
     page.get_by_role("button", name="Forget them").click()
-    expect(page.get_by_role("status")).to_contain_text("2 archived")
+    expect(page.get_by_role("status")).to_contain_text("2 forgotten")
     assert status_of(agent, store["kept"])["status"] == "archived"

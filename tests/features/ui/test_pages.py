@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Literal
 
+import psycopg
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
@@ -220,7 +221,7 @@ def test_health_previews_a_repair_and_does_it(pages: Pages, store: dict[str, Any
     page.get_by_role("button", name="Do it").click()
     expect(page.get_by_role("status")).to_contain_text("replaced by")
     page.get_by_role("button", name="Undo").click()
-    expect(page.get_by_role("status")).to_contain_text("was restored")
+    expect(page.get_by_role("status")).to_contain_text("as it was in version")
 
 
 def test_a_notice_that_offers_to_undo_stays_while_the_memory_is_looked_at(
@@ -346,13 +347,13 @@ def test_what_sessions_got_is_shown_by_session_with_tokens_and_the_words_on_it(
     page = pages.page("/")
     page.get_by_role("link", name="Recall").click()
     one, two = (page.locator(".stretch", has_text=f"Session claude-code:{name}") for name in ("s1", "s2"))
-    expect(one.locator("h2")).to_contain_text("61 tokens")
-    expect(one.locator(".got")).to_contain_text("injected")
+    expect(one.locator("h3")).to_contain_text("61 tokens")
+    expect(one.locator(".got")).to_contain_text("brought")
     expect(one.locator(".plainly > li").first).to_contain_text("Send mail from the web request later")
-    expect(one.locator(".plainly > li").last).to_contain_text("named wrong")
+    expect(one.locator(".plainly > li").last).to_contain_text("wrong")
     expect(two.locator(".got")).to_contain_text("asked for")
     expect(two.locator(".got")).to_contain_text("was purged")
-    expect(two.locator("h2")).to_contain_text("1\u202f240 tokens")
+    expect(two.locator("h3")).to_contain_text("1\u202f240 tokens")
     one.get_by_role("link", name="Session claude-code:s1").click()
     expect(page.locator(".stretch")).to_have_count(1)
     page.goto(f"{pages.address}/ui/recall?limit=1")
@@ -362,6 +363,70 @@ def test_what_sessions_got_is_shown_by_session_with_tokens_and_the_words_on_it(
     expect(page.locator(".got .plainly").last).to_contain_text("Send mail from the web request later")
     page.goto(f"{pages.address}/ui/recall?project=elsewhere")
     expect(page.locator("h1")).to_be_visible()
+
+
+def test_a_person_says_what_was_noise_and_the_sums_count_it(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    prompt = {"by": "UserPromptSubmit", "act": "injected", "project_id": "harbour", "session_id": "s1"}
+    agent("record_recall", **prompt, memory_ids=[str(store["queue"])], tokens=61, client="claude-code")
+    agent("record_recall", **prompt, memory_ids=[], tokens=0, client="claude-code")
+    page = pages.page("/recall")
+    expect(page.locator(".figures")).to_contain_text("of 2 prompts got nothing")
+    expect(page.locator(".got", has_text="silent")).to_contain_text("nothing fits this prompt")
+    page.get_by_role("button", name="noise: Send mail from the web request later").click()
+    expect(page.get_by_role("status")).to_contain_text("more often than right")
+    expect(page.locator(".got", has_text="brought").locator(".plainly b")).to_have_text("noise")
+    expect(page.locator(".figures .warn dd")).to_have_text("1")
+    page.get_by_role("button", name="right: Send mail from the web request later").click()
+    expect(page.locator(".got", has_text="brought").locator(".plainly b")).to_have_text("right")
+    assert pages.context().request.get(f"{pages.address}/ui/recall.json").json()["sums"]["used"] == 1
+
+
+def test_the_menu_of_a_phone_is_one_button_that_works_without_script(
+    pages: Pages, store: dict[str, Any]
+) -> None:
+    page = pages.page("/", viewport={"width": 390, "height": 844}, java_script_enabled=False)
+    expect(page.get_by_role("link", name="Graph")).to_be_hidden()
+    page.get_by_role("link", name="Menu").click()
+    page.get_by_role("link", name="Graph").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Graph")
+    expect(page.get_by_role("link", name="Time")).to_be_hidden()
+    head = page.locator("main").bounding_box()
+    assert head is not None
+    assert head["y"] < 140
+
+
+def test_a_question_has_one_answer_and_the_rest_is_folded(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    for place in range(4):
+        agent(
+            "save_decision",
+            title=f"Ring the bell of pier {place} at noon",
+            rationale="Boats.",
+            project_id="harbour",
+        )
+    page = pages.page("/ask?q=when+is+the+bell+of+pier+2+rung")
+    expect(page.locator(".answer > li")).to_have_count(1)
+    expect(page.locator(".answer h3")).to_have_text("Ring the bell of pier 2 at noon")
+    expect(page.locator(".others .results")).to_be_hidden()
+    page.locator(".others > summary").click()
+    expect(page.locator(".others .results > li").first).to_be_visible()
+    expect(page.locator(".as-sql pre")).to_contain_text(
+        "from search_memory('when is the bell of pier 2 rung'"
+    )
+
+
+def test_what_was_said_is_offered_where_no_memory_answers(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    turns = [{"id": "1", "role": "user", "content": "The zebra crossing needs paint before Easter."}]
+    agent("capture_turns", client="claude-code", session_id="z", project_id="harbour",
+          turns=psycopg.types.json.Jsonb(turns))  # fmt: skip
+    page = pages.page("/ask?q=zebra+crossing+paint")
+    page.get_by_role("link", name="Read what was said").click()
+    expect(page.locator(".results").first).to_contain_text("before Easter")
 
 
 def test_a_result_shows_its_texts_by_name_and_what_outdates_it(

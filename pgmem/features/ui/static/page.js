@@ -16,7 +16,7 @@
     const search = one("#search");
     if (event.key === "Escape" && document.activeElement === search) { search.blur(); return; }
     if (event.key === "/" && !writes(event.target)) { event.preventDefault(); search.focus(); search.select(); return; }
-    const links = all("[data-result]");
+    const links = all("[data-result]").filter((link) => link.checkVisibility());
     if ((event.key === "ArrowDown" || event.key === "ArrowUp") && links.length && (!writes(event.target) || event.target === search)) {
       const place = links.indexOf(document.activeElement) + (event.key === "ArrowDown" ? 1 : -1);
       event.preventDefault();
