@@ -10,6 +10,7 @@ import pytest
 
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import markdown, mem0, notes
+from pgmem.features.importers.records import Reading
 
 PIECES = ("<", "](", "[[", "`", "~~~", "```", " #a", "#1", "#1a", "https://", "[", "|", "<a ")
 LENGTH = 120_000
@@ -83,4 +84,4 @@ def test_an_archive_that_cannot_be_unpacked_is_refused_in_one_sentence(tmp_path:
         data[30 + len("memories.jsonl.gz") + 2] ^= 0xFF
     path.write_bytes(data)
     with pytest.raises(InvalidArgument, match="cannot be unpacked|cannot be read"):
-        mem0._text(path)
+        mem0._contents(path, Reading())

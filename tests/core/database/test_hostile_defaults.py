@@ -101,10 +101,10 @@ async def test_the_library_saves_reads_and_gives_times_of_utc(hostile: str, tmp_
         )
         assert saved.status == "saved"
         last = await memory.save_context(
-            "Kept until the end.", project_id="shop", valid_to="9999-12-30T23:59:59Z"
+            "Kept until the end.", project_id="shop", valid_to=datetime(9999, 12, 30, 23, 59, 59, tzinfo=UTC)
         )
         first = await memory.save_context(
-            "Kept from the first day.", project_id="shop", valid_from="0001-01-02T00:00:00Z"
+            "Kept from the first day.", project_id="shop", valid_from=datetime(1, 1, 2, tzinfo=UTC)
         )
         assert {last.status, first.status} == {"saved"}
         assert [one.name for one in await memory.list_projects()] == ["shop"]
