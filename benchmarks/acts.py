@@ -68,7 +68,7 @@ async def run(
             rows.append({"number": number, "wanted": wanted, "brought": brought, "case": case})
             progress(name, number + 1, len(data[name]))
         report[name] = {"all": _counted(rows), "odd": _counted(rows[1::2]), "missed": _missed(rows)}
-    report["lists"] = {name: await _listed(name) for name in ("core", "entry")}
+    report["lists"] = {name: _listed(name) for name in ("core", "entry")}
     report["times"] = _timed(data, folder, environment, rounds, progress)
     return report
 
@@ -137,12 +137,12 @@ def _missed(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-async def _listed(toolset: str) -> dict[str, int | None]:
+def _listed(toolset: str) -> dict[str, int | None]:
     """How many tools a list has, and tokens of name, description and arguments by the tokeniser of GPT-4o (o200k_base).
 
     The tokens are None where bpe-openai, which brings the tokeniser, is not installed.
     """
-    tools = await create_server(load(dsn="dbname=none", toolsets=toolset)).list_tools()
+    tools = create_server(load(dsn="dbname=none", toolsets=toolset)).listed()
     seen = [
         {"name": one.name, "description": one.description, "input_schema": one.input_schema} for one in tools
     ]

@@ -7,8 +7,8 @@ feature may have:
 - COMMANDS: each command as (panel of the help, place, the command before it, or None); EXAMPLES of them
 - AROUND: the module of functions around verbs; the methods that call them are written to its methods.py
 - SHAPES: the place of the types of objects that its tools take; RECALLED: the lists of memories in answers of its tools
-- TOOLSETS: tools besides the verbs: the module with `add` and `text_of` of each toolset
-- EXTENSIONS, RESOURCES: an extension of the MCP server of its app; a function that adds resources to a server
+- TOOLSETS: tools besides the verbs: the module of each toolset, with `tools`, `text_of`, and `add` if it has resources
+- EXTENSIONS, RESOURCES: an extension of the MCP server of its app; a function that adds resources
 - SUBSCRIPTIONS: the class that serves subscriptions to resources
 - TRANSPORTS: the function that serves agents over a transport
 - STEPS: steps of a round of maintenance, by the name of the count; ROUNDS: steps of `pgmem worker` alone;

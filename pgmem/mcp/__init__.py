@@ -1,10 +1,12 @@
 """The MCP server: tools, resources and prompts over stdio or HTTP. A tool is a method of `Memory`."""
 
-from contextlib import suppress
+from pydantic import BaseModel
 
-with suppress(ImportError, AttributeError):  # a private module of the SDK, which another release may not have
-    # It has a class for each message of each protocol, 300 in all, of which a session uses a few: pydantic prepares one
-    # when it is used, since all together take a tenth of the time until the first answer.
-    from mcp_types import _wire_base
-
-    _wire_base.WireModel.model_config["defer_build"] = True
+# The SDK has a class for each message of each protocol, 300 in all, of which a session uses a few: pydantic prepares
+# one when it is used, since all together take a tenth of the time until the first answer.
+_usual = BaseModel.model_config
+BaseModel.model_config = {**_usual, "defer_build": True}
+try:
+    import mcp.types  # noqa: F401
+finally:
+    BaseModel.model_config = _usual

@@ -7,21 +7,27 @@ Where the client cannot ask, or the agent sends a token, the save is passed on u
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from hashlib import sha256
+from typing import Any
 
-from mcp.server.elicitation import AcceptedElicitation, CancelledElicitation, ElicitationResult
-from mcp.server.mcpserver import Context, Elicit, Resolve
-from pydantic import BaseModel, Field
+import mcp.types as protocol
+from mcp.server.context import ServerRequestContext
+from mcp.server.elicitation import render_elicitation_schema
+from pydantic import BaseModel, Field, ValidationError
 
 from pgmem import escaping
 from pgmem.declaration import Verb
 from pgmem.errors import NotPermitted
 from pgmem.mcp.app import App
-from pgmem.mcp.arguments import declare
+from pgmem.mcp.tool import Refused
 from pgmem.memory import Memory
 
 _WITHIN_ANSWERS = "2026-07-28"
 """From this version of MCP on, a question travels in the answer to a call, which needs no stream to the client."""
+_QUESTION = "approval"
+"""The name of the question in such an answer."""
+
+Context = ServerRequestContext[App, Any]
 
 
 class Approval(BaseModel):
@@ -35,43 +41,62 @@ def asks(verb: Verb) -> bool:
     return "governance_token" in verb.listed and not verb.listed.keys().isdisjoint(("scope", "session"))
 
 
-def injected(memory: Any, taken: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the annotations of two parameters that the server fills: the text that was shown, and the answer to it.
-
-    Args:
-        memory: the annotation of the memory.
-        taken: the annotations of the arguments of a tool that asks, by name.
-    """
-
-    async def preview(ctx: Context[App], memory: Memory, **arguments: Any) -> str:
-        if arguments["governance_token"] or not _is_global(arguments) or not _can_ask(ctx):
-            return ""
-        # The person must see the whole text that a token approves, so a text with invisible characters gets none.
-        return escaping.visible(await memory.preview_global_write(arguments))
-
-    declare(preview, {"ctx": Context[App], "memory": memory, **taken}, str)
-    shown = Annotated[str, Resolve(preview)]
-
-    async def ask(shown: str) -> Elicit[Approval] | None:
-        return Elicit(_question(shown), Approval) if shown else None
-
-    ask.__annotations__ = {"shown": shown, "return": Elicit[Approval] | None}
-    return {"shown": shown, "approval": Annotated[ElicitationResult[Approval], Resolve(ask)]}
-
-
-async def token(memory: Memory, shown: str, approval: ElicitationResult[Approval]) -> str | None:
-    """Return the token of an approved text; None if they gave no answer, which leaves it to the store.
+async def approved(
+    memory: Memory, arguments: dict[str, Any], context: Context, sent: protocol.CallToolRequestParams
+) -> dict[str, Any] | protocol.InputRequiredResult:
+    """Return the arguments of a save, with a token if a person approved it; or the question that the client asks them.
 
     Raises:
         NotPermitted: the person declined.
+        Refused: the client sent no answer that can be read.
     """
-    if isinstance(approval, CancelledElicitation):
-        return None
-    if not isinstance(approval, AcceptedElicitation) or not approval.data.approve:
+    if arguments["governance_token"] or not _is_global(arguments) or not _can_ask(context):
+        return arguments
+    # The person must see the whole text that a token approves, so a text with invisible characters gets none.
+    shown = escaping.visible(await memory.preview_global_write(arguments))
+    if not shown:
+        return arguments
+    answer = await _answer(_question(shown), context, sent)
+    if isinstance(answer, protocol.InputRequiredResult):
+        return answer
+    if answer.action == "cancel":  # they gave no answer, which leaves it to the store
+        return {**arguments, "governance_token": None}
+    if answer.action != "accept" or not _read(answer).approve:
         raise NotPermitted(
             "The person you work for declined: nothing was saved. Do not send it again unless they ask for it."
         )
-    return (await memory.request_global_write_approval(shown, asked=True)).token
+    token = (await memory.request_global_write_approval(shown, asked=True)).token
+    return {**arguments, "governance_token": token}
+
+
+async def _answer(
+    question: str, context: Context, sent: protocol.CallToolRequestParams
+) -> protocol.ElicitResult | protocol.InputRequiredResult:
+    """Return the answer to a question; or the question, for a client that brings the answer with its next call."""
+    form = render_elicitation_schema(Approval)
+    if context.protocol_version < _WITHIN_ANSWERS:
+        return await context.session.elicit_form(question, form, related_request_id=context.request_id)
+    asked = sha256(question.encode()).hexdigest()
+    answer = (sent.input_responses or {}).get(_QUESTION)
+    if answer is None or sent.request_state != asked:  # an answer to another text counts for nothing
+        params = protocol.ElicitRequestFormParams(message=question, requested_schema=form)
+        return protocol.InputRequiredResult(
+            input_requests={_QUESTION: protocol.ElicitRequest(params=params)}, request_state=asked
+        )
+    if not isinstance(answer, protocol.ElicitResult):
+        raise Refused("The answer of the client is not one to the question whether to save this.")
+    return answer
+
+
+def _read(answer: protocol.ElicitResult) -> Approval:
+    if answer.content is None:
+        raise Refused(
+            "The client says that the person accepted, and sends no answer of theirs: nothing was saved."
+        )
+    try:
+        return Approval.model_validate(answer.content)
+    except ValidationError as error:
+        raise Refused("The answer of the person does not fit the question: nothing was saved.") from error
 
 
 def _is_global(arguments: Mapping[str, Any]) -> bool:
@@ -84,12 +109,13 @@ def _is_global(arguments: Mapping[str, Any]) -> bool:
     return any(part.get("scope") == "global" for part in (arguments, *filter(None, batch)))
 
 
-def _can_ask(ctx: Context[App]) -> bool:
+def _can_ask(context: Context) -> bool:
     """Whether the client can show its person a form, and a question reaches it."""
-    declared = ctx.client_capabilities.elicitation if ctx.client_capabilities else None
+    capabilities = context.session.client_capabilities
+    declared = capabilities.elicitation if capabilities else None
     if declared is None or (declared.form is None and declared.url is not None):
         return False
-    return (ctx.protocol_version or "") >= _WITHIN_ANSWERS or ctx.session.can_send_request
+    return context.protocol_version >= _WITHIN_ANSWERS or context.session.can_send_request
 
 
 def _question(shown: str) -> str:

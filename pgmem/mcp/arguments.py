@@ -1,68 +1,15 @@
-"""The arguments of a tool: how the SDK sees them, and one sentence about invalid ones that says what to send."""
+"""Invalid arguments of a tool: one sentence that says what to send."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from inspect import Parameter, Signature
-from types import MappingProxyType, NoneType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
-from uuid import UUID
+from typing import Any
 
-from mcp.server.mcpserver.utilities.func_metadata import FuncMetadata
 from pydantic import ValidationError
 
 from pgmem.mcp.schemas import resolved
-
-
-def declare(
-    function: Any, taken: Mapping[str, Any], returns: Any, defaults: Mapping[str, Any] = MappingProxyType({})
-) -> None:
-    """Give a function the keyword arguments and the answer that the SDK reads off its signature."""
-    parts = [
-        Parameter(name, Parameter.KEYWORD_ONLY, annotation=kind, default=defaults.get(name, Parameter.empty))
-        for name, kind in taken.items()
-    ]
-    function.__annotations__ = {**taken, "return": returns}
-    function.__signature__ = Signature(parts, return_annotation=returns)
-
-
-class AsSent(FuncMetadata):
-    """The arguments of a tool, of which text stays text where the schema takes text and neither a list nor an object.
-
-    Clients send lists and objects as texts of JSON, which the SDK parses wherever a text is not all that an argument
-    takes; so the topic `["x"]` of an optional text became a list.
-    """
-
-    def pre_parse_json(self, data: dict[str, Any]) -> dict[str, Any]:
-        """Parse the texts that may be lists or objects."""
-        parsed = super().pre_parse_json(data)
-        fields = self.arg_model.model_fields
-        texts = [name for name, value in data.items() if isinstance(value, str) and name in fields]
-        return {**parsed, **{name: data[name] for name in texts if _is_plain_text(fields[name].annotation)}}
-
-
-def _is_plain_text(annotation: Any) -> bool:
-    kinds = set(_members(annotation))
-    return str in kinds and all(get_origin(kind) is None and kind in _PLAIN for kind in kinds)
-
-
-_PLAIN = {str, NoneType, UUID, date, datetime, int, float, bool}
-
-
-def _members(annotation: Any) -> Iterator[Any]:
-    """The types of a union, without what is annotated."""
-    if get_origin(annotation) is Annotated:
-        yield from _members(get_args(annotation)[0])
-    elif get_origin(annotation) in (Union, UnionType):
-        for member in get_args(annotation):
-            yield from _members(member)
-    elif get_origin(annotation) is Literal:
-        yield from (type(value) for value in get_args(annotation))
-    else:
-        yield annotation
 
 
 def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str:
@@ -82,9 +29,8 @@ def refusal(tool: str, schema: Mapping[str, Any], error: ValidationError) -> str
     return f"{tool}: {'; '.join(problems.values())}."
 
 
-def unknown(tool: str, schema: Mapping[str, Any], arguments: Mapping[str, object]) -> str | None:
-    """Return a sentence about an argument that the tool does not have; None if it has all of them."""
-    known = list(schema.get("properties", {}))
+def unknown(tool: str, known: Sequence[str], arguments: Mapping[str, object]) -> str | None:
+    """Return a sentence about an argument that is none of those known; None if all are."""
     strangers = [name for name in arguments if name not in known]
     if not strangers:
         return None

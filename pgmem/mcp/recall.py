@@ -14,7 +14,6 @@ from typing import Any
 
 import anyio
 import psycopg
-from mcp.types import CallToolResult, InputRequiredResult, TextContent
 
 from pgmem import registry
 from pgmem.errors import PgmemError, summary
@@ -79,8 +78,8 @@ async def note(
     opened: Callable[[], Awaitable[Memory]],
     tool: str,
     arguments: Mapping[str, Any],
-    found: CallToolResult | InputRequiredResult,
-    shown: CallToolResult | InputRequiredResult,
+    found: Mapping[str, Any],
+    shown: str,
 ) -> None:
     """Have it recorded which memories an answer brought.
 
@@ -90,14 +89,16 @@ async def note(
         tool: the tool that answered.
         arguments: what it was asked.
         found: its answer with ids.
-        shown: the answer as the agent gets it.
+        shown: the text that the agent gets.
     """
     lists = _lists().get(tool)
-    if lists is None or not isinstance(found, CallToolResult) or not isinstance(shown, CallToolResult):
-        return
-    if ids := _ids(found.structured_content or {}, lists):
-        size = sum(len(part.text) for part in shown.content if isinstance(part, TextContent))
-        sent = {"by": tool, "memory_ids": ids, "tokens": size // 4, "project_id": arguments.get("project_id")}
+    if lists is not None and (ids := _ids(found, lists)):
+        sent = {
+            "by": tool,
+            "memory_ids": ids,
+            "tokens": len(shown) // 4,
+            "project_id": arguments.get("project_id"),
+        }
         recorder.add(await opened(), sent)
 
 

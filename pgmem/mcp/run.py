@@ -7,6 +7,8 @@ import signal
 from functools import partial
 from types import FrameType
 
+import anyio
+
 from pgmem import registry
 from pgmem.errors import InvalidArgument
 from pgmem.mcp.app import EXIT_CODE, App
@@ -40,4 +42,4 @@ def run(settings: Settings, transport: str = "stdio", host: str = "127.0.0.1", p
     app.end = partial(end, EXIT_CODE)
     signal.signal(signal.SIGINT, stop)
     signal.signal(signal.SIGTERM, stop)
-    server.run("stdio")
+    anyio.run(server.serve_stdio)

@@ -6,7 +6,7 @@ formats date-time alone is kept: some clients refuse others. All objects convert
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 _IMPLIED: Mapping[str, tuple[Any, ...]] = {"default": (None, [], False), "minimum": (1,)}
@@ -49,13 +49,12 @@ def listed_answer(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "object", **({"properties": choices, "required": list(choices)} if choices else {})}
 
 
-def meant(schema: Mapping[str, Any], sent: Mapping[str, Any]) -> dict[str, Any]:
+def meant(required: Collection[str], sent: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments without the optional ones that are empty.
 
     In strict mode a model must send every argument, and sends an empty text or list for one that it does not know. In
     an object they are left out too, but null stays in properties, where it removes one.
     """
-    required = schema.get("required", ())
     return {
         name: _without_empty(value, ("",) if name == "properties" else ("", None))
         for name, value in sent.items()

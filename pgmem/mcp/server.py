@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from functools import cache, partial
+from collections.abc import Awaitable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import anyio
-from mcp.server.auth.provider import TokenVerifier
-from mcp.server.auth.settings import AuthSettings
-from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
-from mcp.server.mcpserver.tools import Tool as Made
+import mcp.types as protocol
+import psycopg
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server as LowLevel
+from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
-from mcp.types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, TextContent, Tool
-from pydantic import ValidationError
 
 from pgmem import escaping, registry
+from pgmem.errors import PgmemError
 from pgmem.install.schema import release
-from pgmem.mcp import brief, completion, prompts, recall, resources, tools
+from pgmem.mcp import approval, brief, completion, prompts, recall, resources, tools
 from pgmem.mcp.app import App, Speaker, lifespan, speaker
-from pgmem.mcp.arguments import refusal, unknown
-from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
+from pgmem.mcp.resources import Resources
 from pgmem.mcp.stdio import answering_stdio
+from pgmem.mcp.tool import Refused, Tool
 from pgmem.settings import ALL_TOOLSETS, Settings
 
 R = TypeVar("R")
+Context = ServerRequestContext[App, Any]
 log = logging.getLogger("pgmem")
 
+_NAME = "pgmem"
 _TICK_S = 2.0
 _MOST_NAME = 100  # characters of a client's name
-_IF_ANY = frozenset({"standing", "near_names", "near", "conflicts", "stubs_made", "did_you_mean"})
-"""Lists of an answer that are left out where they are empty."""
 
 INSTRUCTIONS = """\
 pgmem remembers what should last between conversations: decisions, patterns, sessions, facts, notes.
@@ -52,171 +51,180 @@ bracket.\
 """
 
 
-class Server(MCPServer[App]):
-    """An MCPServer with short schemas and errors of one sentence, because both take up an agent's context window."""
+class Server(LowLevel[App]):
+    """A server whose list of tools is a generated file, and whose calls are: read the arguments, call, frame.
 
-    listed: tuple[str, ...] = ()
-    """The verbs whose tools are listed."""
-    answered: tuple[str, ...] = ()
-    """The verbs whose tools are answered; each is made at its first call."""
-    make: Callable[[str], None]
-    """Makes the tool of a verb."""
+    Args:
+        app: the state of the server.
+        listed: the verbs whose tools are listed.
+        answered: the verbs whose tools are answered.
+        instructions: for agents.
+    """
 
-    async def list_tools(self) -> list[Tool]:
-        """Return the tools, with short schemas."""
-        made = [as_listed(tool) for tool in await super().list_tools() if tool.name not in self.answered]
-        return [tools.kept()[name] for name in self.listed] + made
+    def __init__(
+        self, app: App, listed: tuple[str, ...], answered: tuple[str, ...], instructions: str | None
+    ) -> None:
+        super().__init__(
+            _NAME,
+            version=release(),
+            instructions=instructions,
+            lifespan=lambda _: lifespan(app),
+            get_tool_input_schema=lambda _: None,  # no argument of ours is a header too
+            on_list_tools=self._list_tools,
+            on_list_resources=self._list_resources,
+            on_list_resource_templates=self._list_templates,
+            on_read_resource=self._read_resource,
+            on_list_prompts=self._list_prompts,
+            on_get_prompt=self._get_prompt,
+            on_completion=self._complete,
+        )
+        self.add_request_handler("tools/call", protocol.CallToolRequestParams, self._call_tool)
+        self.middleware.append(RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=_NAME))
+        self.app = app
+        self.resources = Resources()
+        self.answered = answered
+        self._listed = listed
+        self._own: dict[str, Tool] = {}
 
-    async def call_tool(
-        self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None = None
-    ) -> CallToolResult | InputRequiredResult:
-        """Call a tool.
+    def add_tools(self, own: list[Tool]) -> None:
+        """Register tools that are not those of verbs."""
+        self._own.update((tool.name, tool) for tool in own)
+
+    def tool(self, name: str) -> Tool:
+        """Return a tool.
 
         Raises:
-            ToolError: the tool refuses, or cannot read its arguments. The agent gets the message, which says what to
-            send
-                instead.
-            MCPError: the tool is unknown, an error of the protocol (-32602).
+            MCPError: there is none of this name (-32602).
         """
-        if context is not None:
-            speaker.set(_speaker(context))
-        try:
-            found = await self._call(name, escaping.as_sent(arguments), context)
-            shown = framed(name, found, self.optional(name), arguments)
-            if context is not None:
-                app = context.request_context.lifespan_context
-                await recall.note(app.recalled, app.memory, name, arguments, found, shown)
-            return shown
-        except UnexpectedToolError:
-            raise
-        except ToolError as error:
-            raise ToolError(escaping.as_data(str(error))) from error
-        except MCPError as error:
-            raise MCPError(error.code, escaping.as_data(error.message)) from error
-
-    async def _call(
-        self, name: str, arguments: dict[str, Any], context: Context[App, Any] | None
-    ) -> CallToolResult | InputRequiredResult:
-        tool = self._made(name)
-        if tool is None:
-            known = [*self.answered, *(tool.name for tool in self._tool_manager.list_tools())]
+        if name in self._own:
+            return self._own[name]
+        if name not in self.answered:
+            known = ", ".join(dict.fromkeys((*self.answered, *self._own)))
             raise MCPError(
-                INVALID_PARAMS, f"Unknown tool {name[:80]!r}. Known: {', '.join(dict.fromkeys(known))}."
+                protocol.INVALID_PARAMS, escaping.as_data(f"Unknown tool {name[:80]!r}. Known: {known}.")
             )
-        if message := unknown(name, tool.parameters, arguments):
-            raise ToolError(message)
-        try:
-            call = super().call_tool(name, meant(tool.parameters, arguments), context)
-            # An answer over HTTP carries no notifications before it, so progress cannot be reported.
-            if context is None or context.request_context.request is not None:
-                return await call
-            return await reported(context, call)
-        except UnexpectedToolError:
-            raise
-        except ToolError as error:
-            if isinstance(error.__cause__, ValidationError):
-                raise ToolError(refusal(name, tool.parameters, error.__cause__)) from None
-            # Without the prefix of the SDK, because the agent knows which tool it called.
-            raise ToolError(str(error.__cause__ or error)) from error
+        return tools.of_verb(name)
 
-    def _made(self, name: str) -> Made | None:
-        if name in self.answered:
-            self.make(name)
-        return self._tool_manager.get_tool(name)
-
-    def whole(self, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the whole schemas of a tool's arguments and of its answer."""
-        tool = self._made(name)
-        return (tool.parameters, tool.output_schema or {}) if tool else ({}, {})
-
-    def optional(self, name: str) -> frozenset[str]:
-        """Return the fields of a tool's answer that may be left out."""
-        _, schema = self.whole(name)
-        return frozenset(schema.get("properties", ())) - frozenset(schema.get("required", ())) | _IF_ANY
-
-    async def get_prompt(
-        self, name: str, arguments: dict[str, Any] | None = None, context: Context[App, Any] | None = None
-    ) -> GetPromptResult | InputRequiredResult:
-        """Return a prompt with its arguments filled in.
-
-        Raises:
-            MCPError: the prompt is unknown, or its arguments are not those that it takes (-32602).
-        """
-        prompt = self._prompt_manager.get_prompt(name)
-        if prompt is None:
-            known = ", ".join(prompt.name for prompt in self._prompt_manager.list_prompts())
-            raise MCPError(INVALID_PARAMS, f"Unknown prompt {name[:80]!r}. Known: {known}.")
-        taken = prompt.arguments or []
-        schema: dict[str, Any] = {"properties": {part.name: {} for part in taken}}
-        if message := unknown(name, schema, arguments or {}):
-            raise MCPError(INVALID_PARAMS, message)
-        if missing := [part.name for part in taken if part.required and not (arguments or {}).get(part.name)]:
-            raise MCPError(INVALID_PARAMS, f"{name}: {', '.join(missing)} is missing, send text.")
-        return await super().get_prompt(name, arguments, context)
-
-    async def run_stdio_async(self) -> None:
+    async def serve_stdio(self) -> None:
         """Serve one client over stdin and stdout, until stdin closes."""
         async with answering_stdio() as (received, sent):
-            await self._lowlevel_server.run(
-                received, sent, self._lowlevel_server.create_initialization_options()
-            )
+            await self.run(received, sent, self.create_initialization_options())
+
+    def listed(self) -> list[protocol.Tool]:
+        """Return the tools as they are listed."""
+        kept = tools.kept()
+        return [*(kept[name] for name in self._listed), *(tool.listed() for tool in self._own.values())]
+
+    async def _list_tools(self, _: Context, __: object) -> protocol.ListToolsResult:
+        return protocol.ListToolsResult(tools=self.listed())
+
+    async def _call_tool(
+        self, context: Context, sent: protocol.CallToolRequestParams
+    ) -> dict[str, Any] | protocol.InputRequiredResult:
+        speaker.set(_speaker(context))
+        tool, arguments = self.tool(sent.name), sent.arguments or {}
+        try:
+            # An answer over HTTP carries no notifications before it, so progress cannot be reported.
+            call = self._called(tool, arguments, context, sent)
+            found = await (call if context.request is not None else reported(context, call))
+            if isinstance(found, protocol.InputRequiredResult):
+                return found
+            shown, text = framed(tool, found, arguments)
+            await recall.note(self.app.recalled, self.app.memory, tool.name, arguments, found, text)
+            return shown
+        except Refused as error:
+            log.info("%s refused", tool.name)
+            text = escaping.as_data(str(error))
+        except MCPError as error:
+            raise MCPError(error.code, escaping.as_data(error.message)) from error
+        except Exception:
+            log.exception("%s failed", tool.name)
+            text = f"Error executing tool {tool.name}"
+        return _result(text, is_error=True)
+
+    async def _called(
+        self, tool: Tool, arguments: Mapping[str, Any], context: Context, sent: protocol.CallToolRequestParams
+    ) -> dict[str, Any] | protocol.InputRequiredResult:
+        """The whole answer of a tool, as JSON.
+
+        Raises:
+            Refused: the tool refuses, or cannot read its arguments.
+        """
+        taken = tool.read(escaping.as_sent(arguments))
+        try:
+            memory = self.app.serverless() if tool.serverless else await self.app.memory()
+            if tool.asks:
+                approved = await approval.approved(memory, taken, context, sent)
+                if isinstance(approved, protocol.InputRequiredResult):
+                    return approved
+                taken = approved
+            return tool.plain(await tool.run(memory, **taken))
+        except (PgmemError, psycopg.Error) as error:
+            raise Refused(tools.reason(self.app, tool.name, error)) from error
+
+    async def _list_resources(self, _: Context, __: object) -> protocol.ListResourcesResult:
+        return protocol.ListResourcesResult(resources=self.resources.listed())
+
+    async def _list_templates(self, _: Context, __: object) -> protocol.ListResourceTemplatesResult:
+        return protocol.ListResourceTemplatesResult(resource_templates=self.resources.templates())
+
+    async def _read_resource(
+        self, _: Context, sent: protocol.ReadResourceRequestParams
+    ) -> protocol.ReadResourceResult:
+        return await self.resources.read(str(sent.uri))
+
+    async def _list_prompts(self, _: Context, __: object) -> protocol.ListPromptsResult:
+        return protocol.ListPromptsResult(prompts=prompts.listed())
+
+    async def _get_prompt(
+        self, _: Context, sent: protocol.GetPromptRequestParams
+    ) -> protocol.GetPromptResult:
+        return prompts.filled(sent.name, sent.arguments or {})
+
+    async def _complete(self, _: Context, sent: protocol.CompleteRequestParams) -> protocol.CompleteResult:
+        return await completion.complete(self.app, self.resources, sent)
 
 
-def _speaker(context: Context[App, Any]) -> Speaker:
-    request = context.request_context
-    known = request.session.client_params
+def _speaker(context: Context) -> Speaker:
+    known = context.session.client_params
     name = "".join(filter(str.isprintable, known.client_info.name)).strip()[:_MOST_NAME] if known else ""
-    over_http = request.request
+    over_http = context.request
     session = over_http.headers.get("mcp-session-id") if over_http is not None else None
     return Speaker(name, session, beside=over_http is None)
 
 
-def create_server(
-    settings: Settings,
-    app: App | None = None,
-    verifier: TokenVerifier | None = None,
-    auth: AuthSettings | None = None,
-) -> Server:
+def create_server(settings: Settings, app: App | None = None) -> Server:
     """Return the server for these settings; its database is opened when it runs.
 
     Args:
         settings: of the process.
         app: the state of the server; None makes one.
-        verifier: of bearer tokens, for HTTP.
-        auth: the OAuth settings, for HTTP.
     """
     app = app or App(settings)
     besides = _toolsets()
     # A server with no tool of a verb says nothing of memories.
     memory_tools = not besides.keys() >= {*settings.toolsets}
-    bus_of = registry.one("SUBSCRIPTIONS")
-    bus = bus_of and bus_of(app)
-    server = Server(
-        "pgmem",
-        token_verifier=verifier,
-        auth=auth,
-        version=release(),
-        instructions=INSTRUCTIONS if memory_tools else None,
-        lifespan=lambda _: lifespan(app),
-        subscriptions=bus,
-        log_level="WARNING",
-        extensions=[registry.imported(place)(app) for place in registry.found("EXTENSIONS") if memory_tools],
-    )
-    server.make = partial(tools.add, server, app)
-    server.listed = tools.names(*settings.toolsets)
+    listed = tools.names(*settings.toolsets)
     # Unless toolsets are chosen, an agent that knows a tool by name may call it, and the list stays short.
     chosen = "toolsets" in settings.model_fields_set
-    server.answered = server.listed if chosen else tools.names(*settings.toolsets, *ALL_TOOLSETS)
+    answered = listed if chosen else tools.names(*settings.toolsets, *ALL_TOOLSETS)
+    server = Server(app, listed, answered, INSTRUCTIONS if memory_tools else None)
     for name, toolset in besides.items():
         if name in settings.toolsets:
-            toolset.add(server, app)
-    resources.add(server, app)
-    for place in registry.found("RESOURCES") if memory_tools else ():
-        registry.imported(place)(server, app)
-    if bus is not None:
-        bus.serve(server._lowlevel_server)
-    prompts.add(server)
-    completion.add(server, app)
+            server.add_tools(toolset.tools())
+            if hasattr(toolset, "add"):
+                toolset.add(server.resources, app)
+    resources.add(server.resources, app)
+    if memory_tools:
+        for place in registry.found("EXTENSIONS"):
+            extension = registry.imported(place)(app)
+            server.extensions[extension.identifier] = extension.settings()
+            for method in extension.methods():
+                server.add_request_handler(method.method, method.params_type, method.handler)
+        for place in registry.found("RESOURCES"):
+            registry.imported(place)(server.resources, app)
+    if serves := registry.one("SUBSCRIPTIONS"):
+        serves(app).serve(server)
     return server
 
 
@@ -226,61 +234,49 @@ def _toolsets() -> Mapping[str, Any]:
     return {name: registry.imported(place) for name, place in registry.merged("TOOLSETS").items()}
 
 
-def as_listed(tool: Tool) -> Tool:
-    """Return a tool with short schemas."""
-    answer = tool.output_schema and listed_answer(tool.output_schema)
-    return tool.model_copy(
-        update={"input_schema": listed_arguments(tool.name, tool.input_schema), "output_schema": answer}
-    )
-
-
-async def reported(context: Context[App, Any], call: Awaitable[R]) -> R:
+async def reported(context: Context, call: Awaitable[R]) -> R:
     """Return the result of a call; until then report progress every two seconds, if the client asked for it."""
+    loop = asyncio.get_running_loop()
+    reports: list[asyncio.Task[None]] = []
 
     async def report() -> None:
         for ticks in itertools.count(1):
-            await anyio.sleep(_TICK_S)
             seconds = round(ticks * _TICK_S, 2)
-            await context.report_progress(seconds, message=f"{seconds} s")
+            await context.session.report_progress(seconds, message=f"{seconds} s")
+            await asyncio.sleep(_TICK_S)
 
-    failed: Exception | None = None
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(report)
-        try:
-            result = await call
-        except Exception as error:  # raised below: a task group would wrap it in a group of exceptions
-            failed = error
-        tasks.cancel_scope.cancel()
-    if failed is not None:
-        raise failed
-    return result
+    begin = loop.call_later(_TICK_S, lambda: reports.append(loop.create_task(report())))  # most end before it
+    try:
+        return await call
+    finally:
+        begin.cancel()
+        for task in reports:
+            task.cancel()
 
 
 def framed(
-    tool: str,
-    result: CallToolResult | InputRequiredResult,
-    optional: frozenset[str] = frozenset(),
-    asked: Mapping[str, Any] = MappingProxyType({}),
-) -> CallToolResult | InputRequiredResult:
-    """Return an answer without nulls, its text as one line of JSON, marked and neutralised as data.
+    tool: Tool, result: dict[str, Any], asked: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[dict[str, Any], str]:
+    """Return an answer without nulls, and its text as one line of JSON, marked and neutralised as data.
 
     Of the optional fields, those that say nothing (an empty list, zero, false) are left out too. The tools of the
     reference server keep its texts.
 
     A recalled text can close neither its quotes nor a tag around it, in the text and in the structured content.
     """
-    if not isinstance(result, CallToolResult) or result.structured_content is None:
-        return result
-    found = brief.answer(tool, result.structured_content, asked)
-    telling = {k: v for k, v in found.items() if v or k not in optional}
+    found = brief.answer(tool.name, result, asked)
+    telling = {k: v for k, v in found.items() if v or k not in tool.optional}
     answer = escaping.as_data(without_nulls(telling))
-    own = (toolset.text_of(tool, answer) for toolset in _toolsets().values())
+    own = (toolset.text_of(tool.name, answer) for toolset in _toolsets().values())
     text = next(filter(None, own), None) or escaping.as_data_in_json(
         json.dumps(answer, ensure_ascii=False, separators=(",", ":"))
     )
-    content = [TextContent(type="text", text=text)]
-    meta = {**(result.meta or {}), **escaping.MARK}
-    return result.model_copy(update={"content": content, "structured_content": answer, "meta": meta})
+    return {**_result(text), "structuredContent": answer, "_meta": escaping.MARK}, text
+
+
+def _result(text: str, *, is_error: bool = False) -> dict[str, Any]:
+    """Return the result of a call in the form of the protocol, which the SDK checks once more."""
+    return {"content": [{"type": "text", "text": text}], "isError": is_error, "resultType": "complete"}
 
 
 def without_nulls(value: Any) -> Any:

@@ -7,13 +7,13 @@ by UTF-16 units send a lone surrogate, which UTF-8 cannot encode.
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream
 from mcp.server.stdio import stdio_server
-from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     INVALID_REQUEST,
@@ -30,12 +30,12 @@ Received = MemoryObjectReceiveStream[SessionMessage | Exception]
 
 
 @asynccontextmanager
-async def answering_stdio() -> AsyncIterator[tuple[Received, WriteStream[SessionMessage]]]:
+async def answering_stdio() -> AsyncIterator[tuple[Received, Any]]:
     """Yield stdin and stdout as streams of messages; unreadable lines are answered and not passed on."""
     async with stdio_server() as (received, sent), anyio.create_task_group() as tasks:
         passed_on, readable = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
-        async def pass_on(received: ReadStream[SessionMessage | Exception]) -> None:
+        async def pass_on(received: AsyncIterable[SessionMessage | Exception]) -> None:
             async with passed_on:
                 async for item in received:
                     if isinstance(item, Exception):

@@ -9,14 +9,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import date as Date
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, ParamSpec, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+import mcp.types as protocol
 import psycopg
 from annotated_types import Ge, Le
-from mcp.server.elicitation import AcceptedElicitation
-from mcp.server.mcpserver import Context, MCPServer, Resolve
-from mcp.server.mcpserver.exceptions import ToolError
-from mcp.types import CallToolResult, Tool, ToolAnnotations
 from pydantic import Field, TypeAdapter
 
 from pgmem._verbs import VERBS
@@ -24,21 +21,15 @@ from pgmem.calls.methods import RowLimit
 from pgmem.calls.routing import SERVERLESS
 from pgmem.declaration import Verb
 from pgmem.errors import DatabaseUnavailable, PgmemError, summary
-from pgmem.mcp import approval as approvals
+from pgmem.mcp import approval
 from pgmem.mcp.app import App
-from pgmem.mcp.arguments import AsSent, declare
 from pgmem.mcp.shapes import shapes
+from pgmem.mcp.tool import Tool
 from pgmem.memory import Memory
 
-P = ParamSpec("P")
-R = TypeVar("R")
 log = logging.getLogger("pgmem")
 
 TOOLSETS = tuple(dict.fromkeys(toolset for verb in VERBS.values() for toolset in verb.toolsets))
-
-_RESOLVED = AcceptedElicitation[Any]
-"""The class in which the SDK wraps injected values. pydantic keeps it only while it is referenced, and takes 8 ms
-to make it, which the SDK asks for at every call."""
 
 _AGENT_ROWS = 100
 """The largest number of rows in an answer to an agent, whose context window is limited."""
@@ -51,90 +42,58 @@ def names(*toolsets: str) -> tuple[str, ...]:
 
 
 @functools.cache
-def kept() -> Mapping[str, Tool]:
+def kept() -> Mapping[str, protocol.Tool]:
     """Return every tool as it is listed, by name; scripts/generate writes the file, as making a tool takes 10 ms."""
     lines = Path(__file__).with_name("listed.json").read_text(encoding="utf-8")
-    return {tool.name: tool for tool in TypeAdapter(list[Tool]).validate_json(lines)}
+    return {tool.name: tool for tool in TypeAdapter(list[protocol.Tool]).validate_json(lines)}
 
 
-def add(server: MCPServer[App], app: App, name: str) -> None:
-    """Register the tool of a verb, unless it is registered already."""
-    if server._tool_manager.get_tool(name) is not None:
-        return
-
-    @with_reasons(app)
-    async def serverless(ctx: Context[App]) -> Memory:
-        return ctx.request_context.lifespan_context.serverless()
-
+@functools.cache
+def of_verb(name: str) -> Tool:
+    """Return the tool of a verb."""
     verb = VERBS[name]
-    source = Annotated[Memory, Resolve(serverless)] if name in SERVERLESS else opened(app)
-    server.add_tool(_tool(verb, app, source), annotations=_hints(verb))
-    _answers_as_it_is(server, name)
+    method = getattr(Memory, name)
+    kinds = get_type_hints(method, include_extras=True)
+    declared = signature(method).parameters
+    usual = {part: declared[part].default for part in verb.listed}
+    return Tool(
+        name=name,
+        description=verb.description,
+        taken={
+            part: Annotated[_shaped(part, kinds[part]), Field(description=_brief(meaning))]
+            for part, meaning in verb.listed.items()
+        },
+        usual={
+            part: list(value) if value == () else value
+            for part, value in usual.items()
+            if value is not declared[part].empty
+        },
+        answer=kinds["return"],
+        run=_method(name),
+        hints=_hints(verb),
+        serverless=name in SERVERLESS,
+        asks=approval.asks(verb),
+    )
 
 
-def _answers_as_it_is(server: MCPServer[App], name: str) -> None:
-    """Let the SDK pass a tool's answer on: it is of its class already, and the server writes the text itself."""
-    tool = server._tool_manager.get_tool(name)
-    assert tool is not None
-    kept = tool.fn_metadata
-    meta = AsSent.model_construct(**{name: getattr(kept, name) for name in type(kept).model_fields})
-    tool.fn_metadata, run = meta, tool.fn
-    model: Any = meta.output_model
-    adapter: TypeAdapter[Any] = TypeAdapter(model)
-    listed = meta.wrap_output  # a list is the field of an object, as an answer is one
+def _method(name: str) -> Callable[..., Awaitable[Any]]:
+    def run(memory: Memory, **arguments: Any) -> Awaitable[Any]:
+        answer: Awaitable[Any] = getattr(memory, name)(**arguments)
+        return answer
 
-    async def call(**arguments: Any) -> CallToolResult:
-        found = await run(**arguments)
-        plain = adapter.dump_python(model.model_construct(result=found) if listed else found, mode="json")
-        return CallToolResult(content=[], structured_content=plain)
-
-    tool.fn, meta.output_model = call, None  # the schema stays
+    return run
 
 
-def opened(app: App) -> Any:
-    """Return the annotation of a parameter that the server fills with the memory, which it opens if need be."""
-
-    @with_reasons(app)
-    async def memory(ctx: Context[App]) -> Memory:
-        return await ctx.request_context.lifespan_context.memory()
-
-    return Annotated[Memory, Resolve(memory)]
-
-
-def _hints(verb: Verb) -> ToolAnnotations:
+def _hints(verb: Verb) -> protocol.ToolAnnotations:
     """Return the hints for clients about the effects of a tool."""
     if verb.effect in ("read", "look"):
-        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    return ToolAnnotations(
+        return protocol.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    return protocol.ToolAnnotations(
         read_only_hint=False,
         destructive_hint=verb.effect == "remove",
         idempotent_hint=True if verb.effect in ("repeat", "remove") else None,  # unset means false
         open_world_hint=False,
     )
-
-
-def _tool(verb: Verb, app: App, injected: Any) -> Callable[..., Awaitable[Any]]:
-    """Return a verb as a function of the memory, which the server injects, and the arguments that agents send."""
-    method = getattr(Memory, verb.name)
-    kinds = get_type_hints(method, include_extras=True)
-    declared = signature(method).parameters
-
-    async def call(memory: Memory, shown: str = "", approval: Any = None, **arguments: Any) -> Any:
-        if shown:
-            arguments["governance_token"] = await approvals.token(memory, shown, approval)
-        return await getattr(memory, verb.name)(**arguments)
-
-    sent = {
-        name: Annotated[_shaped(name, kinds[name]), Field(description=_brief(meaning))]
-        for name, meaning in verb.listed.items()
-    }
-    usual = {
-        name: list(part.default) if part.default == () else part.default for name, part in declared.items()
-    }
-    asked = approvals.injected(injected, sent) if approvals.asks(verb) else {}
-    call.__name__, call.__doc__ = verb.name, verb.description
-    declare(call, {"memory": injected, **sent, **asked}, kinds["return"], usual)
-    return with_reasons(app)(call)
 
 
 def _brief(meaning: str) -> str:
@@ -163,28 +122,15 @@ def _as_sent(kind: Any) -> Any:
     return kind
 
 
-def with_reasons(app: App) -> Callable[[Callable[P, Awaitable[R]]], Callable[P, Awaitable[R]]]:
-    """Return a decorator that gives the agent the reason of a refusal; the SDK hides all other errors."""
-
-    def decorate(function: Callable[P, Awaitable[R]]) -> Callable[P, Awaitable[R]]:
-        # The annotations were set, not written: Python 3.14 would copy only what makes written ones.
-        @functools.wraps(function, assigned=(*functools.WRAPPER_ASSIGNMENTS, "__annotations__"))
-        async def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                return await function(*args, **kwargs)
-            except DatabaseUnavailable as error:
-                trouble = (app.trouble or str(error)).rstrip(".")
-                kept = "; a save would be queued" if app.keeps_saves() else ""
-                raise ToolError(f"{trouble}. Try again later{kept}.") from error
-            except PgmemError as error:
-                raise ToolError(str(error)) from error
-            except psycopg.errors.QueryCanceled as error:
-                raise ToolError("The database took too long. Ask for less, or try again later.") from error
-            except psycopg.Error as error:
-                log.warning("%s: %s", function.__name__, summary(error))
-                message = error.diag.message_primary or type(error).__name__
-                raise ToolError(f"The database refused: {message}.") from error
-
-        return call
-
-    return decorate
+def reason(app: App, tool: str, error: PgmemError | psycopg.Error) -> str:
+    """Return the reason of a refusal for the agent; of all other errors it learns nothing."""
+    if isinstance(error, DatabaseUnavailable):
+        trouble = (app.trouble or str(error)).rstrip(".")
+        kept = "; a save would be queued" if app.keeps_saves() else ""
+        return f"{trouble}. Try again later{kept}."
+    if isinstance(error, PgmemError):
+        return str(error)
+    if isinstance(error, psycopg.errors.QueryCanceled):
+        return "The database took too long. Ask for less, or try again later."
+    log.warning("%s: %s", tool, summary(error))
+    return f"The database refused: {error.diag.message_primary or type(error).__name__}."

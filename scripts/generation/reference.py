@@ -13,18 +13,18 @@ from typing import Any, get_args, get_origin
 import anyio
 import psycopg
 import typer
-from mcp.server.mcpserver import MCPServer
 from psycopg.rows import dict_row
 
 from generation import catalog, chapters
 from pgmem import errors
 from pgmem._verbs import VERBS
 from pgmem.cli import app as cli
+from pgmem.mcp import tools as mcp_tools
 from pgmem.mcp.schemas import listed_arguments
-from pgmem.mcp.server import as_listed, create_server
+from pgmem.mcp.server import create_server
 from pgmem.mcp.tools import TOOLSETS
 from pgmem.memory import Memory
-from pgmem.settings import EmbeddingSettings, Settings, load, variable, variables
+from pgmem.settings import ALL_TOOLSETS, EmbeddingSettings, Settings, load, variable, variables
 
 __all__ = ["help_module", "listed", "pages"]
 
@@ -448,12 +448,9 @@ of every status; agents see only live rows, so filter by `status`. [How to use t
 # MCP
 
 
-async def listed() -> str:
+def listed() -> str:
     """Return the tools of all verbs as they are listed, made anew, as JSON."""
-    server = create_server(load(embedding_provider="none", toolsets="all"))
-    for name in server.answered:
-        server.make(name)
-    made = [as_listed(tool) for tool in await MCPServer.list_tools(server)]
+    made = [mcp_tools.of_verb(name).listed() for name in mcp_tools.names(*ALL_TOOLSETS)]
     lines = (tool.model_dump_json(by_alias=True, exclude_none=True) for tool in made)
     return "[\n" + ",\n".join(lines) + "\n]\n"
 
@@ -473,7 +470,7 @@ async def mcp_page(dsn: str) -> str:
     for toolset in TOOLSETS:
         parts.append(f"\n## Toolset {toolset}\n")
         parts += [
-            tool_of(tools[name], *server.whole(name))
+            tool_of(tools[name], mcp_tools.of_verb(name).parameters, mcp_tools.of_verb(name).answer_schema)
             for name, verb in VERBS.items()
             if toolset in verb.toolsets
         ]

@@ -10,16 +10,13 @@ from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Annotated, Any, NotRequired
 
-from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from pgmem import texts
 from pgmem.answers import SaveResult
-from pgmem.mcp.app import App
-from pgmem.mcp.arguments import declare
-from pgmem.mcp.tools import opened, with_reasons
+from pgmem.mcp.tool import Tool
 from pgmem.memory import Memory
 
 TOOLSET = "entry"
@@ -175,14 +172,22 @@ _TOOLS: dict[str, tuple[Callable[..., Awaitable[Any]], str, Any, dict[str, Any],
 }
 
 
-def add(server: MCPServer[App], app: App) -> None:
-    """Register recall and save."""
-    memory = opened(app)
-    for name, (call, description, answer, sent, reads) in _TOOLS.items():
-        hints = ToolAnnotations(
-            read_only_hint=reads, destructive_hint=None if reads else False, open_world_hint=False
+def tools() -> list[Tool]:
+    """Return recall and save."""
+    return [
+        Tool(
+            name=name,
+            description=description,
+            taken=sent,
+            usual={field: None for field in sent if field not in ("content", "project_id")},
+            answer=answer,
+            run=_without_none(call),
+            hints=ToolAnnotations(
+                read_only_hint=reads, destructive_hint=None if reads else False, open_world_hint=False
+            ),
         )
-        server.add_tool(_function(name, call, description, answer, sent, app, memory), annotations=hints)
+        for name, (call, description, answer, sent, reads) in _TOOLS.items()
+    ]
 
 
 def text_of(_tool: str, _answer: Any) -> str | None:
@@ -190,20 +195,9 @@ def text_of(_tool: str, _answer: Any) -> str | None:
     return None
 
 
-def _function(
-    name: str,
-    made: Callable[..., Awaitable[Any]],
-    description: str,
-    answer: Any,
-    sent: dict[str, Any],
-    app: App,
-    memory: Any,
-) -> Callable[..., Awaitable[Any]]:
-    async def call(memory: Memory, **arguments: Any) -> Any:
+def _without_none(made: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    async def run(memory: Memory, **arguments: Any) -> Any:
         found = await made(memory, **arguments)
         return {field: value for field, value in found.items() if value is not None}
 
-    call.__name__, call.__doc__ = name, description
-    usual = {field: None for field in sent if field not in ("content", "project_id")}
-    declare(call, {"memory": memory, **sent}, answer, usual)
-    return with_reasons(app)(call)
+    return run

@@ -111,7 +111,7 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
         InvalidArgument: `PGMEM_HTTP_ISSUER` is set without `PGMEM_HTTP_URL`, or one of them is not a URL.
     """
     app = app or App(settings, tokens_required=True)
-    server = create_server(settings, app, Verified(), _auth(settings, host))
+    server = create_server(settings, app)
     names = {host, *_LOCAL} if host in ("127.0.0.1", "localhost", "::1") else {host}
     hosts = [*settings.http_allowed_hosts]
     origins = [*settings.http_allowed_origins]
@@ -127,6 +127,8 @@ def http_app(settings: Settings, app: App | None = None, host: str = "127.0.0.1"
         host=host,
         max_request_body_size=settings.http_max_request_bytes,
         transport_security=security,
+        auth=_auth(settings, host),
+        token_verifier=Verified(),
     )
     metrics = Metrics()
     app.measure(metrics)

@@ -72,7 +72,7 @@ class Exchange:
     """
 
     def __init__(self, server: Server, app: App, rest: ASGIApp) -> None:
-        self._server = server._lowlevel_server
+        self._server = server
         self._app = app
         self._rest = rest
 

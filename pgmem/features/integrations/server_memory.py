@@ -11,15 +11,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
 
-from mcp.server.mcpserver import MCPServer
 from mcp.types import ToolAnnotations
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from pgmem import escaping
 from pgmem.mcp.app import App
-from pgmem.mcp.arguments import declare
-from pgmem.mcp.tools import opened, with_reasons
+from pgmem.mcp.resources import Resources
+from pgmem.mcp.tool import Tool
 from pgmem.memory import Memory
 
 TOOLSET = "server-memory"
@@ -211,14 +210,26 @@ _ALL = (
 _TOOLS = {tool.name: tool for tool in _ALL}
 
 
-def add(server: MCPServer[App], app: App) -> None:
-    """Register the nine tools and the resource of the graph."""
-    memory = opened(app)
-    for tool in _TOOLS.values():
-        hints = ToolAnnotations(**_HINTS[tool.effect])
-        server.add_tool(_function(tool, app, memory), title=tool.title, annotations=hints)
+def tools() -> list[Tool]:
+    """Return the nine tools."""
+    return [
+        Tool(
+            name=tool.name,
+            description=tool.description,
+            taken=tool.sent,
+            answer=tool.answer,
+            run=tool.call,
+            hints=ToolAnnotations(**_HINTS[tool.effect]),
+            title=tool.title,
+        )
+        for tool in _TOOLS.values()
+    ]
 
-    @server.resource(
+
+def add(resources: Resources, app: App) -> None:
+    """Register the resource of the graph."""
+
+    @resources.at(
         "memory://knowledge-graph",
         name="knowledge-graph",
         title="Knowledge Graph",
@@ -241,14 +252,3 @@ def text_of(tool: str, answer: Any) -> str | None:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
-
-
-def _function(tool: _Tool, app: App, memory: Any) -> Callable[..., Awaitable[Any]]:
-    """Return a tool as a function of the memory, which the server injects, and the arguments that agents send."""
-
-    async def call(memory: Memory, **arguments: Any) -> Any:
-        return await tool.call(memory, **arguments)
-
-    call.__name__, call.__doc__ = tool.name, tool.description
-    declare(call, {"memory": memory, **tool.sent}, tool.answer)
-    return with_reasons(app)(call)

@@ -8,8 +8,6 @@ from typing import Any, Literal
 
 from mcp.server.context import ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
-from mcp.server.mcpserver import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS, CacheableResult, PaginatedRequestParams, RequestParams
 from pydantic import BaseModel
@@ -18,6 +16,7 @@ from pgmem import escaping
 from pgmem.errors import PgmemError
 from pgmem.features.skills.skills import Skill, of_store, usage
 from pgmem.mcp.app import App
+from pgmem.mcp.resources import Resources, Unknown, Unreadable
 
 _MARK = {"pgmem/content": "skill: written or taken over by a person"}
 
@@ -97,7 +96,7 @@ class Skills(Extension):
             raise MCPError(INTERNAL_ERROR, escaping.as_data(self._app.trouble or str(error))) from error
 
 
-def add(server: MCPServer[App], app: App) -> None:
+def add(resources: Resources, app: App) -> None:
     """Register each SKILL.md as a resource."""
     skills = Skills(app)
 
@@ -107,12 +106,12 @@ def add(server: MCPServer[App], app: App) -> None:
                 if skill.path == path:
                     return skill.text
         except PgmemError as error:
-            raise ResourceError(escaping.as_data(str(error))) from error
-        raise ResourceNotFoundError(f"No skill is served at skill://{escaping.as_data(path[:200])}/SKILL.md.")
+            raise Unreadable(escaping.as_data(str(error))) from error
+        raise Unknown(f"No skill is served at skill://{escaping.as_data(path[:200])}/SKILL.md.")
 
     own = usage()
 
-    @server.resource(
+    @resources.at(
         f"skill://{own.path}/SKILL.md",
         name=own.name,
         description=own.frontmatter["description"],
@@ -121,12 +120,12 @@ def add(server: MCPServer[App], app: App) -> None:
     async def pgmem_memory() -> str:
         return own.text
 
-    @server.resource("skill://{name}/SKILL.md", mime_type="text/markdown", meta=_MARK)
+    @resources.at("skill://{name}/SKILL.md", mime_type="text/markdown", meta=_MARK)
     async def global_skill(name: str) -> str:
         """A skill of all projects: standing instructions, or a pattern that has held."""
         return await read(name)
 
-    @server.resource("skill://{project}/{name}/SKILL.md", mime_type="text/markdown", meta=_MARK)
+    @resources.at("skill://{project}/{name}/SKILL.md", mime_type="text/markdown", meta=_MARK)
     async def project_skill(project: str, name: str) -> str:
         """A skill of a project: its standing instructions, or a pattern that has held."""
         return await read(f"{project}/{name}")
