@@ -83,6 +83,44 @@ ServerDsn = Annotated[
 
 
 @app.command()
+def calls(
+    json_file: JsonFile = None,
+    dsn: Databases = None,
+    beside: Annotated[
+        str | None, typer.Option("--beside", metavar="COMMIT", help="Count this commit too, for ratios.")
+    ] = None,
+    rounds: Annotated[int, typer.Option("--rounds", min=5, help="Calls of each kind.")] = 100,
+    record: Annotated[
+        bool, typer.Option("--record", help="Write the figures to benchmarks/calls.json.")
+    ] = False,
+) -> None:
+    """Count the functions that calls run in client and server; fail where there are 3 % more than recorded."""
+    from benchmarks.calls import RECORDED, grown, run
+
+    with temporary_server(dsn) as (server, _):
+        report, figures = _reported(
+            None, lambda bars: run(server, beside=beside, rounds=rounds, progress=bars)
+        )
+    if json_file is not None:
+        json_file.write_text(json.dumps(asdict(report), indent=2) + "\n", encoding="utf-8")
+    rows = []
+    for row in report.rows:
+        shares = (row.beside, row.beside_cpu) if beside is not None else ()
+        rows.append((row.call, row.interface, row.python, row.c, row.cpu_ms, row.server, *shares))
+    of_beside = (f"of {beside}", "CPU") if beside is not None else ()
+    headings = ("call", "interface", "Python", "C", "CPU ms", "server", *of_beside)
+    _print("function calls in client and server, and processor time of the client", headings, rows)
+    if record:
+        RECORDED.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        return
+    recorded = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else None
+    if recorded is None or recorded["python"] != figures["python"]:
+        stop(f"no figures are recorded for Python {figures['python']}: use --record")
+    if sentences := grown(figures, recorded):
+        stop("\n".join(sentences))
+
+
+@app.command()
 def fairness(json_file: JsonFile = None, dsn: ServerDsn = None) -> None:
     """Measure over HTTP what one tenant notices beside attacks: floods, slow forms, unread answers, large pages."""
     from benchmarks.fairness import run
