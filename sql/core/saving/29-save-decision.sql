@@ -374,8 +374,8 @@ begin
       perform pgmem.refuse('failed',
         format('Not saved: it may be the same decision as %s. Review candidate: %s',
           pgmem.near_title(v_near.near -> 0), v_near.id),
-        format('If it replaces that one, save it again with supersedes: %s, if both hold with beside. Else a person decides: '
-          'pgmem review (new | supersede | drop).', v_near.id), 'manual_review', v_near.id, v_near.near);
+        format('If it replaces that one, save it again with supersedes: %s, if both hold with beside. '
+          'Else a person decides: pgmem review (new | supersede | drop).', v_near.id), 'manual_review', v_near.id, v_near.near);
     end if;
   end if;
 
