@@ -219,4 +219,4 @@ client: The client of the session that begins.
 session_id: Its id there; its own turns are left out.
 $$;
 select pgmem.declare_verb('project_opening', p_rights => 'reader', p_effect => 'read', p_patience => 'answer',
-  p_reads => 5000);
+  p_reads => 8000);
