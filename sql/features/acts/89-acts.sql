@@ -814,8 +814,9 @@ begin
          order by n.created_at desc limit 200)
         union all
         (select n.seq from pgmem.node n
+         -- As the predicate of node_said, which the planner does not see in fits.
          where n.place = p.place and n.tenant = t.tenant and n.scope is not null and pgmem.is_of_a_person(n.source, n.trust_level)
-           and pgmem.fits(n, v_filter)
+           and pgmem.is_live_status(n.status) and not pgmem.named_only(n.label) and pgmem.fits(n, v_filter)
          order by n.created_at desc limit 200)) i
     )
     select jsonb_agg(jsonb_build_object('seq', n.seq, 'id', n.id, 'label', n.label, 'title', n.title, 'created_at', n.created_at,
