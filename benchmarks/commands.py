@@ -408,6 +408,26 @@ def notes(
 
 @app.command()
 @store_command
+def shown(store: EmptyStore) -> None:
+    """Measure what an agent is shown of 80 notes asked for in two styles, and of 40 questions without an answer."""
+    from benchmarks import shown as bench
+
+    report = store.measure(bench.run)
+    metrics = ("n", "first", "shown", "results", "yes", "yes_at_floor")
+    _print(
+        f"shown, {report['provider']}: right notes first for a person, shown to an agent, and answered; floor "
+        f"{report['floor']} of the first set; {report['alike']} of {report['asked']} lists are in a person's order",
+        ("", *metrics),
+        [
+            (f"{name}, {style}", *(row[metric] for metric in metrics))
+            for name, styles in report["sets"].items()
+            for style, row in styles.items()
+        ],
+    )
+
+
+@app.command()
+@store_command
 def facts(store: EmptyStore, data: DataFile) -> None:
     """Measure whether the newest of contradicting facts is first: FactConsolidation, as contexts and as facts."""
     from benchmarks import facts as bench

@@ -627,9 +627,7 @@ VERBS = {
                 "agent_id": Argument("Only what this agent wrote."),
                 "session_id": Argument("Only what this session wrote."),
                 "answers_only": Argument(
-                    "Show only results that answer the query. Unset: for an agent that sends no min_relevance.",
-                    type="boolean",
-                    for_agents=False,
+                    "Show only results that answer the query: few, or none.", type="boolean", for_agents=False
                 ),
             },
         ),

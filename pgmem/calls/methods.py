@@ -1154,8 +1154,7 @@ class Verbs:
                 counted, near copies come once. Unset: no limit, for an agent agent_token_limit.
             agent_id: Only what this agent wrote.
             session_id: Only what this session wrote.
-            answers_only: Show only results that answer the query. Unset: for an agent that sends no
-                min_relevance.
+            answers_only: Show only results that answer the query: few, or none.
 
         Raises:
             InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.

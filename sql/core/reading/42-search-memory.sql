@@ -630,7 +630,8 @@ declare
   v_scope   pgmem.scope_state;
   v_setting jsonb := pgmem.search_weights(p_weights);
   v_agent   boolean := v_caller.source = 'mcp';
-  v_only    boolean := coalesce(p_answers_only, v_agent and p_min_relevance is null);
+  v_only    boolean := coalesce(p_answers_only, false);
+  v_few     boolean := coalesce(p_answers_only, v_agent and p_min_relevance is null);
   v_past    boolean := num_nonnulls(p_as_of, p_known_at) > 0;
   v_tokens  integer := coalesce(p_max_tokens, case when v_agent then (v_setting ->> 'agent_token_limit')::integer end);
   v_filter  pgmem.search_filter;
@@ -724,11 +725,10 @@ begin
       where n.seq = r.seq and n.turns_at <= pgmem.now() offset 0) n
     -- Made once for each memory: passage names it three times.
     cross join lateral (select s.searched_text from pgmem.searched_text(n.label, n.title, n.props) s offset 0) t
-    where not v_only or case
-      when r.named then true
+    -- Few are those at least half as relevant as the best, however little that is: the word answered says it.
+    where not v_few or coalesce(r.named, false) or r.relevance >= w.relevance / 2 and (not v_only
       -- What has names and is asked for by none of them, while another one is, is about something else.
-      when w.is_named and r.named is not null then false
-      else r.relevance >= w.relevance / 2 and w.best >= (v_setting ->> 'answered_yes')::float8 end) k;
+      or w.best >= (v_setting ->> 'answered_yes')::float8 and not (w.is_named and r.named is not null))) k;
 
   -- A memory that the query names is one that it asks for.
   if v_found.is_named then
@@ -742,8 +742,10 @@ begin
   end if;
   v_answer.left_out := v_found.ranked - coalesce(cardinality(v_found.items), 0);
   v_found.items := pgmem.with_replaced(v_found.items, v_lexemes, v_filter, p_limit);
-  v_answer.next_step := case when v_answer.answered <> 'yes' then v_answer.next_step
-    || case when v_only and v_answer.left_out > 0 then ' min_relevance 0 shows what is nearest.' else '' end
+  v_answer.next_step := case when v_answer.answered <> 'yes' then
+    v_answer.next_step || case when v_found.items is null then '' else ' These are the nearest.' end
+    || case when v_few and v_answer.left_out > 0
+         then format(' min_relevance 0 shows %s more.', v_answer.left_out) else '' end
     || case when p_labels is null and p_answers_only is not true then pgmem.said_of(v_lexemes, v_filter) else '' end end;
   if v_tokens is not null then
     select k.items, v_answer.left_out + k.left_out into v_answer.results, v_answer.left_out
@@ -760,7 +762,7 @@ Answer a query with memories, best first, and say how well they answer it: searc
 Each result holds id, label, key, title, passage, matched, project, scope, score, relevance, vector, fulltext, graph,
 trust, confidence, explanation and created_at. passage is the text of the memory, of a long one the part (about 120
 words) that holds most of the query; matched are the lexemes of the query that it holds, but for those that nearly
-all memories hold. An agent gets no results that would not answer.
+all memories hold. An agent gets those at least half as relevant as the best, within its tokens.
 
 query: Words or a question.
 as_of: As true at that time; also what was superseded since, by full text alone.
@@ -776,7 +778,7 @@ max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are 
   near copies come once. Unset: no limit, for an agent agent_token_limit.
 agent_id: Only what this agent wrote.
 session_id: Only what this session wrote.
-answers_only: Show only results that answer the query. Unset: for an agent that sends no min_relevance.
+answers_only: Show only results that answer the query: few, or none.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
@@ -919,7 +921,7 @@ max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are 
   near copies come once. Unset: no limit, for an agent agent_token_limit.
 agent_id: Only what this agent wrote.
 session_id: Only what this session wrote.
-answers_only: Show only results that answer the query. Unset: for an agent that sends no min_relevance.
+answers_only: Show only results that answer the query: few, or none.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;

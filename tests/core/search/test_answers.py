@@ -29,13 +29,13 @@ async def test_nonsense_is_not_answered(with_provider: Open) -> None:
     await memory.save_context("The build takes four minutes on the small machine.", "shop")
     nonsense = await memory.search_memory("qwertyuiop zxcvbnm", project_id="shop")
     assert nonsense.answered == "no"
-    assert nonsense.next_step == "Nothing here clearly answers this."
+    assert nonsense.next_step == "Nothing here clearly answers this. These are the nearest."
     assert all((result.relevance or 0) < 0.18 for result in nonsense.results)
     few = await memory.search_memory(
         "penguins on the glacier take orders", project_id="shop", answers_only=True
     )
     assert (few.results, few.left_out > 0) == ([], True)
-    assert few.next_step == "Nothing here clearly answers this. min_relevance 0 shows what is nearest."
+    assert few.next_step == "Nothing here clearly answers this. min_relevance 0 shows 3 more."
     clear = await memory.search_memory("where do we keep the orders", project_id="shop")
     assert (clear.answered, clear.next_step) == ("yes", None)
     assert clear.results[0].title == "Keep the orders in PostgreSQL"
@@ -46,15 +46,51 @@ async def test_nonsense_is_not_answered(with_provider: Open) -> None:
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_an_agent_gets_no_guesses(database: Database) -> None:
-    """Ten guesses would be read as ten answers."""
-    agent = Memory(database, StaticProvider()).acting_as(MemoryScope(), source="mcp")
-    await agent.register_embedder()
-    await agent.save_session("Build the service", "shop")
-    await agent.save_context("The build takes four minutes on the small machine.", "shop")
-    found = await agent.search_memory("qwertyuiop zxcvbnm", project_id="shop")
-    assert (found.results, found.answered, found.left_out) == ([], "no", 2)
-    assert len((await agent.search_memory("qwertyuiop zxcvbnm", min_relevance=0)).results) == 2
+async def test_an_agent_is_shown_the_nearest_with_a_mark_where_nothing_answers(database: Database) -> None:
+    """A threshold says whether a search is answered, and hides nothing."""
+    memory = Memory(database, StaticProvider())
+    agent = memory.acting_as(MemoryScope(), source="mcp")
+    await memory.register_embedder()
+    await memory.save_session("Run the shop", "shop")
+    for text in ("Customers may return goods within 40 days", "Rooms 4 and 7 have no window"):
+        await memory.save_context(text, "shop")
+    for query, first in (
+        ("what is our refund period", "Customers may return goods within 40 days"),
+        ("which rooms are without daylight", "Rooms 4 and 7 have no window"),
+        ("qwertyuiop zxcvbnm", None),
+    ):
+        whole = (await memory.search_memory(query, project_id="shop")).results
+        found = await agent.search_memory(query, project_id="shop")
+        least = (whole[0].relevance or 0) / 2
+        assert [r.id for r in found.results] == [r.id for r in whole if (r.relevance or 0) >= least]
+        assert found.left_out == len(whole) - len(found.results)
+        assert first in (None, found.results[0].title)
+        assert found.answered in ("yes", "unclear", "no")
+    assert found.answered == "no"
+    assert found.next_step is not None
+    assert found.next_step.startswith("Nothing here clearly answers this. These are the nearest.")
+    whole = (await agent.search_memory("qwertyuiop zxcvbnm", project_id="shop", min_relevance=0)).results
+    assert len(whole) == 3
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_an_agent_finds_by_its_words_what_has_no_vector_yet(
+    database: Database, connection: psycopg.Connection[DictRow]
+) -> None:
+    """A note that psql saved waits for no worker, whoever asks."""
+    memory = Memory(database, StaticProvider())
+    await memory.register_embedder()
+    await memory.save_session("Run the smithy", "smithy")
+    for text in ("The bellows leak at the seam.", "Coal comes on Mondays, two tons.", "The tongs hang left."):
+        await memory.save_context(text, "smithy")
+    connection.execute(
+        "select pgmem.save_context(p_content => 'The smithy anvil weighs ninety kilos', p_project_id => 'smithy')"
+    )
+    agent = memory.acting_as(MemoryScope(), source="mcp")
+    for asking in (memory, agent):
+        found = await asking.search_memory("how heavy is the anvil", project_id="smithy")
+        assert found.results[0].title == "The smithy anvil weighs ninety kilos"
+        assert found.search_mode.reason == "without a vector yet: 1 of the memories compared"
 
 
 @pytest.mark.usefixtures("vectors")
