@@ -151,12 +151,6 @@ def search_rows(server: str, sizes: Sequence[int], rounds: int, progress: Progre
 
 
 def _found_of_bm25(queries: _Queries, size: int) -> SpeedRow:
-    weights = {
-        str(name): value
-        for name, value in queries.connection.execute(
-            "select name, value::float8 from pgmem.setting where name in ('bm25_k1', 'bm25_b')"
-        ).fetchall()
-    }
     found = []
     for text in queries.texts[:100]:
         (words,) = queries.connection.execute(
@@ -168,8 +162,8 @@ def _found_of_bm25(queries: _Queries, size: int) -> SpeedRow:
             {
                 "any": " | ".join(f"'{word}'" for word in words),
                 "words": words,
-                "k1": weights["bm25_k1"],
-                "b": weights["bm25_b"],
+                "k1": 1.2,
+                "b": 0.9,
             },
         ).fetchall()
         arm = queries.connection.execute(

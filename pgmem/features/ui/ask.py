@@ -120,7 +120,7 @@ def _values(result: SearchResult) -> list[Part]:
     if not parts or parts.get("base") is None:
         return [Part("words", max(result.score, 0.0), 0, 0, 1)]
     weights = parts.get("weights", {})
-    alpha = float(weights.get("hybrid_alpha", 0.5))
+    alpha = float(parts.get("alpha", 0.5))
     base = float(parts["base"])
     if result.fulltext is None or result.vector is None:
         meaning, by_words = (base, 0.0) if result.vector is not None else (0.0, base)

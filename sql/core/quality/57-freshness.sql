@@ -193,7 +193,7 @@ begin
   -- A word that most memories hold, or none, weighs nothing.
   v_words.weights := array(
     select case when w.df > 0 and (v_words.memories < 20 or w.df <= 0.2 * v_words.memories)
-      then (pgmem.setting_float('bm25_k1') + 1) * ln(1 + v_words.memories / w.df) else 0 end
+      then 2.2 * ln(1 + v_words.memories / w.df) else 0 end
     from unnest(v_words.counts) as w(df));
   if not exists (select from unnest(v_words.weights) as w(weight) where w.weight > 0) then
     return v_answer;

@@ -139,7 +139,7 @@ comment on function pgmem.scope_query is
   'The part of a full-text query that keeps to tenants and project: their lexemes are in every text.';
 
 
--- The weight of a word is the most that it gives a text: (k1 + 1) * ln(1 + (n - df + 0.5) / (df + 0.5)). The candidates
+-- The weight of a word is the most that it gives a text: (k1 + 1) * ln(1 + (n - df + 0.5) / (df + 0.5)), k1 = 1.2. The candidates
 -- hold one of the rarest words: as many of them as have text_candidate_limit matches together, or one in 50 of a large
 -- scope, and always one that is known. Where the rarest known word is in more than text_match_limit memories, the
 -- candidates hold several of the rarest at once.
@@ -159,7 +159,6 @@ declare
   v_scope  text := pgmem.scope_query(p_filter);
   v_most   integer := pgmem.setting_int('text_match_limit');
   v_few    integer := greatest(pgmem.setting_int('text_candidate_limit'), least(v_most, v_size.memories / 50));
-  v_k1     float8 := pgmem.setting_float('bm25_k1');
   v_least  float8;
   v_kept   integer;
   v_sum    float8 := 0;
@@ -198,7 +197,7 @@ begin
     max(f.weight) filter (where f.df > 0) / 100
   into v_words.weights, v_words.most, v_least
   from (select w.place, w.lexeme, w.df, count(*) over form as forms,
-               (v_k1 + 1) * ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
+               2.2 * ln(1 + (v_words.memories - least(sum(w.df) over form, v_words.memories) + 0.5)
                                      / (least(sum(w.df) over form, v_words.memories) + 0.5)) as weight
         from unnest(v_words.lexemes, v_words.counts) with ordinality as w(lexeme, df, place)
         window form as (partition by (pgmem.inflections(w.lexeme))[1])) f;
@@ -258,19 +257,14 @@ $$;
 comment on function pgmem.words_of_query is 'The words of a query and their pairs of neighbours, with their rarity in a scope.';
 
 
-create or replace function pgmem.length_norm(
-  p_length float8,
-  p_mean_length float8,
-  p_k1 float8,
-  p_b float8
-) returns float8
+create or replace function pgmem.length_norm(p_length float8, p_mean_length float8) returns float8
 language sql immutable parallel safe
 begin atomic
   -- Below 30 lexemes all are as long: in short texts length says nothing.
-  select p_k1 * (1 - p_b + p_b * greatest(p_length, 30) / greatest(p_mean_length, 30));
+  select 1.2 * (1 - 0.9 + 0.9 * greatest(p_length, 30) / greatest(p_mean_length, 30));
 end;
 comment on function pgmem.length_norm is
-  'What the length of a text takes from its words: k1 * (1 - b + b * length / mean length), length at least 30.';
+  'What the length of a text takes from its words: k1 * (1 - b + b * length / mean length), k1 1.2, b 0.9, length at least 30.';
 
 
 create or replace function pgmem.bm25(p_weight float8, p_tf float8, p_length_norm float8) returns float8
@@ -302,8 +296,6 @@ create or replace function pgmem.text_candidates(
 language plpgsql stable rows 50 set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
-  v_k1   float8 := pgmem.setting_float('bm25_k1');
-  v_b    float8 := pgmem.setting_float('bm25_b');
   v_most integer := case when p_seqs is null then pgmem.setting_int('text_match_limit') else 0 end;
   v_mean float8 := p_words.mean_length;
 begin
@@ -318,7 +310,7 @@ begin
     select p.pair, p.weight from unnest(p_words.pairs, p_words.pair_weights) as p(pair, weight)
   ), text as (
     -- Each is read from its own page once, not once for each word.
-    select m.seq, (array[m.tsv])[1] as tsv, m.titled, pgmem.length_norm(m.text_length, v_mean, v_k1, v_b) as norm
+    select m.seq, (array[m.tsv])[1] as tsv, m.titled, pgmem.length_norm(m.text_length, v_mean) as norm
     -- Turns have their own index: a hundred of them to a memory would make every look-up of a word longer.
     from (
       (select n.seq, n.text_length, n.titled, n.tsv from pgmem.node n

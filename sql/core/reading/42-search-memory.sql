@@ -28,13 +28,23 @@
 -- Locks: none.
 
 
+-- Of the weights, those with a row in setting may be changed for a store; the others are these. Each may be set for one
+-- search, to compare.
+create or replace function pgmem.fixed_weights() returns jsonb
+language sql immutable parallel safe
+begin atomic
+  select jsonb_build_object('hybrid_arm_limit', 50, 'rrf_k', 10, 'hybrid_boost_cap', 0.3, 'hybrid_confidence_weight', 0.05,
+    'hybrid_citation_weight', 0.1, 'hybrid_date_weight', 0.4, 'hybrid_time_weight', 0.3, 'hybrid_source_weight', 0.15,
+    'hybrid_question_weight', 0.2, 'hybrid_prior_weight', 0.25);
+end;
+comment on function pgmem.fixed_weights is 'The weights of the ranking that no setting changes.';
+
+
 create or replace function pgmem.search_weights(p_weights jsonb) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
-  v_kept jsonb := (select jsonb_object_agg(s.name, s.value) from pgmem.setting s
-                   where s.name like 'hybrid%' or s.name like 'decay%'
-                     or s.name like 'relevance%' or s.name like 'answered%'
-                     or s.name in ('rrf_k', 'bm25_k1', 'bm25_b', 'agent_token_limit'));
+  v_kept jsonb := pgmem.fixed_weights() || (select jsonb_object_agg(s.name, s.value) from pgmem.setting s
+    where s.name like 'hybrid%' or s.name like 'decay%' or s.name like 'answered%' or s.name = 'agent_token_limit');
 begin
   if p_weights is null then
     return v_kept;
@@ -61,24 +71,200 @@ begin
 end;
 $$;
 comment on function pgmem.search_weights is
-  'The weights of the ranking: the settings of the store, some of them replaced for one search.';
+  'The weights of the ranking: the settings of the store and what is fixed, some of them replaced for one search.';
 
 
--- The ranking. Weights arrive as jsonb and become variables once: reading them in the statement would cost as much as
--- the statement itself.
+-- A part that is turned off weighs nothing.
+create or replace function pgmem.ranking_of(
+  p_query text,
+  p_config text,
+  p_filter pgmem.search_filter,
+  p_weights jsonb,
+  p_fusion text,
+  p_without text[]
+) returns pgmem.ranking
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_ranking pgmem.ranking;
+  v_names   text[];
+begin
+  v_ranking := jsonb_populate_record(null::pgmem.ranking,
+    (select jsonb_object_agg(regexp_replace(w.name, '^hybrid_', ''), w.value) from jsonb_each_text(p_weights) as w(name, value))
+    || coalesce((select jsonb_object_agg(case p when 'graph' then 'graph_beta' else p || '_weight' end, 0) from unnest(p_without) p), '{}'));
+  v_ranking.given := p_weights;
+  v_ranking.fusion := coalesce(p_fusion, v_ranking.fusion);
+  v_ranking.neighbours := not 'window' = any (p_without);
+  v_ranking.asks_fact := pgmem.asks_fact(p_query);
+  if p_filter.project_seq is null then
+    v_ranking.prior_weight := 0;
+  end if;
+  if not '{names,source}' && p_without then
+    v_names := pgmem.names_in(p_query, p_filter.tenants, p_filter.project_seq);
+    v_ranking.writer := case when cardinality(v_names) = 1 then lower(v_names[1]) end;
+  end if;
+  if p_query ~ '\m[12]\d{3}\M' and not 'date' = any (p_without) then
+    v_ranking.dates := pgmem.dates_asked(p_query);
+  end if;
+  if not 'time' = any (p_without) then
+    v_ranking.times := pgmem.times_asked(p_query, p_config);
+  end if;
+  return v_ranking;
+end;
+$$;
+comment on function pgmem.ranking_of is
+  'How one search ranks: its weights without the parts that are turned off, and the writer, dates and times that it names.';
+
+
+create or replace function pgmem.relevance_of(p_likeness float8) returns float8
+language sql immutable parallel safe
+begin atomic
+  select 1 / (1 + exp(-15 * (p_likeness - 0.3)));
+end;
+comment on function pgmem.relevance_of is 'The relevance of a likeness: one half at 0.3, and how steeply it rises there.';
+
+
+-- Written into the statement that uses it.
+create or replace function pgmem.beside_in_session(
+  p_session_id text,
+  p_place integer,
+  p_seq bigint,
+  p_filter pgmem.search_filter,
+  p_fits boolean
+) returns table (
+  seq bigint,
+  text_length integer,
+  is_after boolean
+)
+language sql stable rows 2
+begin atomic
+  (select b.seq, b.text_length, false from pgmem.node b
+   where b.session_id = p_session_id and b.session_place is not null and (b.session_place, b.seq) < (p_place, p_seq)
+     and b.tenant || '' = any (p_filter.tenants) and (not p_fits or pgmem.fits(b, p_filter))
+   order by b.session_place desc, b.seq desc limit 1)
+  union all
+  (select b.seq, b.text_length, true from pgmem.node b
+   where b.session_id = p_session_id and b.session_place is not null and (b.session_place, b.seq) > (p_place, p_seq)
+     and b.tenant || '' = any (p_filter.tenants) and (not p_fits or pgmem.fits(b, p_filter))
+   order by b.session_place, b.seq limit 1);
+end;
+comment on function pgmem.beside_in_session is
+  'The memories before and after a place in a session; where asked, the next ones that the search may find.';
+
+
+create or replace function pgmem.ranking_candidates(
+  p_filter pgmem.search_filter,
+  p_words pgmem.search_words,
+  p_embedding real[],
+  p_model pgmem.embedding_model,
+  p_ranking pgmem.ranking,
+  p_arm integer
+) returns table (
+  seq bigint,
+  cos float8,
+  vector_rank bigint,
+  bm float8,
+  places integer[],
+  counts float8[],
+  text_rank bigint,
+  newest bigint
+)
+language plpgsql stable rows 150 set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+set enable_memoize = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  with own as materialized (
+    select c.seq, c.cos, c.rank
+    from pgmem.vector_candidates(p_embedding, p_model, p_filter, p_words.memories::bigint, p_arm)
+      with ordinality as c(seq, cos, rank)
+  ), worded as materialized (
+    select c.seq, c.bm, c.places, c.counts, c.rank
+    from pgmem.text_candidates(p_words, p_filter, p_arm) with ordinality as c(seq, bm, places, counts, rank)
+  ), best as (
+    select o.seq from own o where p_ranking.neighbours and o.rank <= 20
+    union
+    select w.seq from worded w where p_ranking.neighbours and w.rank <= 20
+  ), found as materialized (
+    select seq from own union select seq from worded
+    union
+    select near.seq from best b
+    cross join lateral (select n.session_id, n.session_place, n.text_length from pgmem.node n where n.seq = b.seq offset 0) n
+    cross join lateral pgmem.beside_in_session(n.session_id, n.session_place, b.seq, p_filter, true) near
+    where n.text_length <= 150 and n.session_place is not null
+  -- A statement brings the one that holds now in its place.
+  ), outdated as materialized (
+    select e.dst as seq, max(e.src) as newest
+    from (select array(select f.seq from found f) as seqs) k
+    join pgmem.edge e on e.rel = 'OUTDATES' and e.dst = any (k.seqs)
+    where pgmem.fits_by_key(e.src, p_filter) group by e.dst
+  ), pool as materialized (
+    select seq from found union select newest from outdated
+  ), near as materialized (
+    select v.seq, v.score as cos from pgmem.vector_scores(p_embedding, p_model,
+      array(select p.seq from pool p where not exists (select from own o where o.seq = p.seq))) v
+  )
+  select p.seq, coalesce(o.cos, n.cos), o.rank, w.bm, w.places, w.counts, w.rank, d.newest
+  from pool p left join own o using (seq) left join worded w using (seq) left join near n using (seq)
+  left join outdated d using (seq);
+end;
+$$;
+comment on function pgmem.ranking_candidates is
+  'The candidates of a search: the nearest by vector, the best by words, those next to the best in their sessions, and what '
+  'holds now in place of one; each with its cosine, its words and its rank in either arm.';
+
+
+-- Together, as each is often empty, and a join for each costs more than its rows.
+create or replace function pgmem.known_beside(p_seqs bigint[], p_filter pgmem.search_filter, p_ranking pgmem.ranking)
+returns table (
+  seq bigint,
+  near bigint,
+  value float8,
+  loss numeric,
+  state text
+)
+language plpgsql stable rows 20 set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan
+set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  return query
+  select b.seq, count(distinct b.other), sum(b.value)::float8, max(b.loss),
+         (array_agg(b.state order by array_position('{GONE,STALE,FRESH}', b.state)) filter (where b.state is not null))[1]
+  from (
+    select d.seq, d.other, null::float8 as value, null::numeric as loss, null::text as state
+    from pgmem.edge e
+    cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
+    where p_ranking.graph_beta > 0 and e.src = any (p_seqs) and e.dst = any (p_seqs)
+    union all
+    select u.node_seq, null, u.value, null, null from pgmem.usefulness u
+    where p_ranking.usefulness_weight > 0 and u.node_seq = any (p_seqs) and u.tenant = any (p_filter.tenants)
+    union all
+    select c.node_seq, null, null,
+           case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end, c.state
+    from pgmem.source_check c
+    cross join lateral (
+      select n.props ->> 'turn' as turn from pgmem.node n
+      where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n
+    where c.node_seq = any (p_seqs)) b
+  group by b.seq;
+end;
+$$;
+comment on function pgmem.known_beside is
+  'What is known of candidates but for their texts: how many others each is linked to, how useful it was, and the state of '
+  'its sources.';
+
+
 create or replace function pgmem.rank_memories(
   p_filter pgmem.search_filter,
   p_words pgmem.search_words,
   p_embedding real[],
   p_model pgmem.embedding_model,
-  p_weights jsonb,
-  p_fusion text,
+  p_ranking pgmem.ranking,
   p_explain boolean,
-  p_without text[],
-  p_names text[],
-  p_dates tstzrange[],
-  p_times tsquery,
-  p_fact boolean,
   p_limit integer
 ) returns table (
   seq bigint,
@@ -104,148 +290,43 @@ set enable_memoize = off
 as $$
 #variable_conflict use_column
 declare
-  v_alpha    float8 := (p_weights ->> 'hybrid_alpha')::float8;
-  v_titled   float8 := (p_weights ->> 'hybrid_titled_alpha')::float8;
-  v_beta     float8 := (p_weights ->> 'hybrid_graph_beta')::float8;
-  v_cap      float8 := (p_weights ->> 'hybrid_boost_cap')::float8;
-  v_trust    float8 := (p_weights ->> 'hybrid_trust_gamma')::float8;
-  v_sure     float8 := (p_weights ->> 'hybrid_confidence_weight')::float8;
-  v_useful   float8 := (p_weights ->> 'hybrid_usefulness_weight')::float8;
-  v_cited    float8 := (p_weights ->> 'hybrid_citation_weight')::float8;
-  v_dated    float8 := (p_weights ->> 'hybrid_date_weight')::float8;
-  v_timed    float8 := (p_weights ->> 'hybrid_time_weight')::float8;
-  v_sourced  float8 := (p_weights ->> 'hybrid_source_weight')::float8;
-  v_asked    float8 := (p_weights ->> 'hybrid_question_weight')::float8;
-  v_session  float8 := (p_weights ->> 'hybrid_session_weight')::float8;
-  v_prior    float8 := (p_weights ->> 'hybrid_prior_weight')::float8;
-  v_standing float8 := (p_weights ->> 'hybrid_instruction_weight')::float8;
-  v_rrf_k    float8 := (p_weights ->> 'rrf_k')::float8;
-  v_k1       float8 := (p_weights ->> 'bm25_k1')::float8;
-  v_b        float8 := (p_weights ->> 'bm25_b')::float8;
-  v_slope    float8 := (p_weights ->> 'relevance_slope')::float8;
-  v_middle   float8 := (p_weights ->> 'relevance_middle')::float8;
-  v_rate     float8 := (p_weights ->> 'decay_rate')::float8;
-  v_age      integer := (p_weights ->> 'decay_max_age_days')::integer;
-  v_arm      integer := greatest((p_weights ->> 'hybrid_arm_limit')::integer, p_limit);
-  v_now      timestamptz := pgmem.now();
-  v_window   integer := (not 'window' = any (p_without))::integer;
-  v_graph    boolean := not 'graph' = any (p_without) and v_beta > 0;
-  v_writer   text := case when cardinality(p_names) = 1 and not 'source' = any (p_without) then lower(p_names[1]) end;
-  v_mean     float8 := p_words.mean_length;
-  v_weights  float8[] := p_words.weights;
+  v_now  timestamptz := pgmem.now();
+  v_mean float8 := p_words.mean_length;
 begin
-  if 'session' = any (p_without) then
-    v_session := 0;
-  end if;
-  if 'question' = any (p_without) then
-    v_asked := 0;
-  end if;
-  if 'instruction' = any (p_without) then
-    v_standing := 0;
-  end if;
-  if 'usefulness' = any (p_without) then
-    v_useful := 0;
-  end if;
-  if 'citation' = any (p_without) then
-    v_cited := 0;
-  end if;
-  if 'prior' = any (p_without) or p_filter.project_seq is null then
-    v_prior := 0;
-  end if;
   return query
-  -- Candidates.
   with turned as materialized (
     select * from pgmem.turned_nodes(p_filter.tenants)
-  ), own as materialized (
-    select c.seq, c.cos, c.rank
-    from pgmem.vector_candidates(p_embedding, p_model, p_filter, p_words.memories::bigint, v_arm)
-      with ordinality as c(seq, cos, rank)
-  ), worded as materialized (
-    select c.seq, c.bm, c.places, c.counts, c.rank
-    from pgmem.text_candidates(p_words, p_filter, v_arm) with ordinality as c(seq, bm, places, counts, rank)
-  ), best as (
-    select o.seq from own o where v_window = 1 and o.rank <= 20
-    union
-    select w.seq from worded w where v_window = 1 and w.rank <= 20
-  ), found as materialized (
-    select seq from own union select seq from worded
-    union
-    select near.seq from best b
-    cross join lateral (
-      select n.session_id, n.session_place, n.tenant, n.text_length
-      from pgmem.node n where n.seq = b.seq offset 0) n
-    cross join lateral (
-      (select p.seq, p.text_length from pgmem.node p
-       where p.session_id = n.session_id and p.session_place is not null
-         and (p.session_place, p.seq) < (n.session_place, b.seq) and pgmem.fits(p, p_filter)
-       order by p.session_place desc, p.seq desc limit 1)
-      union all
-      (select p.seq, p.text_length from pgmem.node p
-       where p.session_id = n.session_id and p.session_place is not null
-         and (p.session_place, p.seq) > (n.session_place, b.seq) and pgmem.fits(p, p_filter)
-       order by p.session_place, p.seq limit 1)) near
-    where n.text_length <= 150 and n.session_place is not null
-  -- A statement brings the one that holds now in its place.
-  ), outdated as materialized (
-    select e.dst as seq, max(e.src) as newest
-    from (select array(select f.seq from found f) as seqs) k
-    join pgmem.edge e on e.rel = 'OUTDATES' and e.dst = any (k.seqs)
-    where pgmem.fits_by_key(e.src, p_filter) group by e.dst
   ), pool as materialized (
-    select seq from found union select newest from outdated
-  ), near as materialized (
-    select v.seq, v.score as cos from pgmem.vector_scores(p_embedding, p_model,
-      array(select p.seq from pool p where not exists (select from own o where o.seq = p.seq))) v
+    select * from pgmem.ranking_candidates(p_filter, p_words, p_embedding, p_model, p_ranking,
+      greatest(p_ranking.arm_limit, p_limit))
   ), here as materialized (
     select p.seq, n.session_id, n.text_length as len, n.titled, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
-           coalesce(n.tsv @@ p_times, false) as named, n.label <> 'Turn' as embeds,
-           pgmem.decayed(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at), v_now, v_rate, v_age) as confidence,
-           coalesce(n.valid_from, n.created_at) as happened, coalesce(o.cos, c.cos) as cos, o.rank as vector_rank,
-           w.rank as text_rank, before.seq as before_seq, after.seq as after_seq,
-           before.seq is not null or after.seq is not null as talks,
-           n.text_length + coalesce(before.text_length, 0) + coalesce(after.text_length, 0) as around
-    from pool p left join own o using (seq) left join worded w using (seq) left join near c using (seq)
+           coalesce(n.tsv @@ p_ranking.times, false) as named, n.label <> 'Turn' as embeds,
+           pgmem.decayed(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at), v_now,
+             p_ranking.decay_rate, p_ranking.decay_max_age_days) as confidence,
+           coalesce(n.valid_from, n.created_at) as happened, p.cos, p.vector_rank, p.text_rank, p.newest,
+           b.before_seq, b.after_seq, num_nonnulls(b.before_seq, b.after_seq) > 0 as talks, n.text_length + b.length as around
+    from pool p
     -- By key, whatever the planner expects: a hash would read every memory.
     cross join lateral (
-      select n.seq,
-             case when t.seq is null then n.session_id else t.session_id end as session_id,
-             case when t.seq is null then n.session_place else t.session_place end as session_place,
-             case when t.seq is null then n.text_length else t.text_length end as text_length,
-             case when t.seq is null then n.titled else t.titled end as titled,
-             case when t.seq is null then n.asks else t.asks end as asks,
-             case when t.seq is null then n.instructs else t.instructs end as instructs,
-             case when t.seq is null then n.agent_id else t.agent_id end as agent_id,
-             case when t.seq is null then n.trust_level else t.trust_level end as trust_level,
-             case when t.seq is null then n.tsv else t.tsv end as tsv,
-             case when t.seq is null then n.label else t.label end as label,
-             case when t.seq is null then n.initial_confidence else t.initial_confidence end as initial_confidence,
-             case when t.seq is null then n.updated_at else t.updated_at end as updated_at,
-             case when t.seq is null then n.valid_from else t.valid_from end as valid_from,
-             case when t.seq is null then n.created_at else t.created_at end as created_at
-      from pgmem.node n left join turned t on t.seq = n.seq where n.seq = p.seq offset 0) n
-    left join lateral (
-      select b.seq, b.text_length from pgmem.node b
-      where v_window = 1 and not n.titled and n.text_length <= 300 and n.session_place is not null
-        and b.session_id = n.session_id and b.session_place is not null
-        and (b.session_place, b.seq) < (n.session_place, n.seq) and b.tenant = any (p_filter.tenants)
-      order by b.session_place desc, b.seq desc limit 1) before on true
-    left join lateral (
-      select b.seq, b.text_length from pgmem.node b
-      where v_window = 1 and not n.titled and n.text_length <= 300 and n.session_place is not null
-        and b.session_id = n.session_id and b.session_place is not null
-        and (b.session_place, b.seq) > (n.session_place, n.seq) and b.tenant = any (p_filter.tenants)
-      order by b.session_place, b.seq limit 1) after on true
+      select n.* from pgmem.node n where n.seq = p.seq and not exists (select from turned t where t.seq = p.seq)
+      union all
+      select t.* from turned t where t.seq = p.seq offset 0) n
+    cross join lateral (
+      select max(b.seq) filter (where not b.is_after) as before_seq, max(b.seq) filter (where b.is_after) as after_seq,
+             coalesce(sum(b.text_length), 0)::integer as length
+      from pgmem.beside_in_session(case when p_ranking.neighbours and not n.titled and n.text_length <= 300 then n.session_id end,
+        n.session_place, n.seq, p_filter, false) b) b
   -- Words: those of a neighbour, and of a memory found by its vector, are counted now; a long text's only if it holds a
   -- rare one.
   ), text as materialized (
-    select w.seq, w.bm, w.places, w.counts from worded w
+    select p.seq, p.bm, p.places, p.counts from pool p where p.text_rank is not null
     union all
     select c.seq, c.score, c.places, c.counts from pgmem.text_candidates(p_words, p_filter, 1000,
       array(select h.seq from here h where h.text_rank is null and h.len <= 150)) c
   ), around as (
-    select s.seq, sum(pgmem.bm25(v_weights[s.place], s.tf, s.norm)) as bm
-    from (select h.seq, u.place, sum(u.tf) as tf,
-                 min(pgmem.length_norm(h.around, 3 * v_mean, v_k1, v_b)) as norm
+    select s.seq, sum(pgmem.bm25(p_words.weights[s.place], s.tf, s.norm)) as bm
+    from (select h.seq, u.place, sum(u.tf) as tf, min(pgmem.length_norm(h.around, 3 * v_mean)) as norm
           from here h cross join lateral (values (h.seq), (h.before_seq), (h.after_seq)) as b(seq)
           join text t on t.seq = b.seq cross join lateral unnest(t.places, t.counts) as u(place, tf)
           where h.around <= 300 and h.talks group by h.seq, u.place) s
@@ -256,7 +337,7 @@ begin
            case when h.talks then 1 / (1 + power(h.around / 100.0::float8, 2)) else 0 end as gate,
            (h.cos + coalesce(p.cos, 0) + coalesce(x.cos, 0))
              / (1 + (p.cos is not null)::integer + (x.cos is not null)::integer) as near_cos,
-           coalesce(1 / (v_rrf_k + h.vector_rank), 0) + coalesce(1 / (v_rrf_k + h.text_rank), 0) as rrf,
+           coalesce(1 / (p_ranking.rrf_k + h.vector_rank), 0) + coalesce(1 / (p_ranking.rrf_k + h.text_rank), 0) as rrf,
            case when p_words.most is null then h.cos else coalesce(0.5 * h.cos, 0) + case when h.cos is null then 1 else 0.5 end
              * least(coalesce(t.bm, 0) / (p_words.most * case when h.titled then 1.8 else 1 end), 1) end as likeness,
            h.cos is null and h.embeds as waits, p.asks as answers, h.asks, h.session_id, h.session_place
@@ -266,16 +347,14 @@ begin
     -- Aggregates: a window function would copy every candidate once more.
     select min(r.cos) as least_cos, nullif(max(r.cos) - min(r.cos), 0) as cos,
            min(r.near_cos) as least_near_cos, nullif(max(r.near_cos) - min(r.near_cos), 0) as near_cos,
-           max(r.bm) as bm, max(r.near_bm) as near_bm,
-           min(r.rrf) as least_rrf, nullif(max(r.rrf) - min(r.rrf), 0) as rrf,
-           max(r.likeness) as likeness, count(*) as candidates,
-           count(*) filter (where r.waits) as no_vector
+           max(r.bm) as bm, max(r.near_bm) as near_bm, min(r.rrf) as least_rrf, nullif(max(r.rrf) - min(r.rrf), 0) as rrf,
+           max(r.likeness) as likeness, count(*) as candidates, count(*) filter (where r.waits) as no_vector
     from raw r
   ), fused as materialized (
     -- A single candidate, or equal ones, are normalised to 1. Null for a memory without a vector, whatever its
     -- neighbours.
     select a.seq, case
-        when p_fusion = 'rrf' then coalesce((a.rrf - a.least_rrf) / a.most_rrf, 1)
+        when p_ranking.fusion = 'rrf' then coalesce((a.rrf - a.least_rrf) / a.most_rrf, 1)
         when a.vector is null then a.text
         when not a.worded then a.vector
         else a.alpha * a.vector + (1 - a.alpha) * a.text end as base,
@@ -283,26 +362,23 @@ begin
       a.before_seq, a.gate, a.answers, a.asks, a.vector, a.text, a.session_id, a.session_place
     from (
       select r.*, x.least_rrf, x.rrf as most_rrf, x.bm is not null as worded,
-             case when r.titled then v_titled else v_alpha end as alpha,
-             (coalesce((r.cos - x.least_cos) / x.cos, 1)
-               + r.gate * coalesce((r.near_cos - x.least_near_cos) / x.near_cos, 1))
+             case when r.titled then p_ranking.titled_alpha else p_ranking.alpha end as alpha,
+             (coalesce((r.cos - x.least_cos) / x.cos, 1) + r.gate * coalesce((r.near_cos - x.least_near_cos) / x.near_cos, 1))
                / (1 + r.gate) + 0 * r.cos as vector,
              (coalesce(r.bm / x.bm, 0) + r.gate * coalesce(r.near_bm / x.near_bm, 0)) / (1 + r.gate) as text
       from raw r cross join extent x) a
   ), talked as materialized (
-    select f.seq, f.base, f.alpha, q.question, f.base + q.question as first, f.vector, f.text, f.gate, f.session_id,
-           f.session_place
+    select f.*, q.question, f.base + q.question as first
     from fused f left join fused b on b.seq = f.before_seq
-    cross join lateral (
-      select v_asked * f.gate * (case when f.answers then coalesce(b.base, 0) else 0 end - f.asks::integer)
-        as question) q
+    cross join lateral (select p_ranking.question_weight * f.gate
+      * (case when f.answers then coalesce(b.base, 0) else 0 end - f.asks::integer) as question) q
   ), by_session as materialized (
-    select s.session_id, s.mean, v_session / (1 + last.session_place / 40.0::float8) as weight
+    select s.session_id, s.mean, p_ranking.session_weight / (1 + last.session_place / 40.0::float8) as weight
     from (select r.session_id, sum(r.first) / 3 as mean
           from (select f.session_id, f.first,
                        row_number() over (partition by f.session_id order by f.first desc, f.seq desc) as place
                 from (select t.session_id, t.session_place, t.first, t.seq from talked t
-                      where v_session > 0 order by t.first desc, t.seq desc limit 50) f
+                      where p_ranking.session_weight > 0 order by t.first desc, t.seq desc limit 50) f
                 where f.session_place is not null) r
           where r.place <= 3 group by r.session_id) s
     cross join lateral (
@@ -312,78 +388,54 @@ begin
   ), sessions as (
     select min(coalesce(b.mean, 0)) as least, nullif(max(coalesce(b.mean, 0)) - min(coalesce(b.mean, 0)), 0) as mean
     from talked t left join by_session b using (session_id)
-  -- What is known of the candidates but for their texts: how many others each is linked to, how it was useful, and the
-  -- state of its sources. Together, as each is often empty, and a join for each costs more than its rows.
-  ), beside as (
-    select b.seq, count(distinct b.other) as near, sum(b.value) as value, max(b.loss) as loss,
-           (array_agg(b.state order by array_position('{GONE,STALE,FRESH}', b.state)) filter (where b.state is not null))[1]
-             as state
-    from (
-      select d.seq, d.other, null::float8 as value, null::numeric as loss, null::text as state
-      from (select array(select p.seq from pool p) as seqs where v_graph) k
-      join pgmem.edge e on e.src = any (k.seqs) and e.dst = any (k.seqs)
-      cross join lateral (values (e.src, e.dst), (e.dst, e.src)) as d(seq, other)
-      union all
-      select u.node_seq, null, u.value, null, null
-      from (select array(select p.seq from pool p) as seqs where v_useful > 0) k
-      join pgmem.usefulness u on u.node_seq = any (k.seqs) and u.tenant = any (p_filter.tenants)
-      union all
-      select c.node_seq, null, null,
-             case c.state when 'GONE' then (n.turn is distinct from c.target)::integer when 'STALE' then 0.5 else 0 end,
-             c.state
-      from (select array(select p.seq from pool p) as seqs) k
-      join pgmem.source_check c on c.node_seq = any (k.seqs)
-      cross join lateral (
-        select n.props ->> 'turn' as turn from pgmem.node n
-        where n.seq = c.node_seq and c.target in (select s.target from pgmem.cited(n.props) s) offset 0) n) b
-    group by b.seq
   ), whole as (
     select t.seq, t.base, t.alpha, t.question, t.vector, t.text, t.gate, r.cos, r.near_cos, r.bm, r.near_bm, r.likeness,
-           h.trust_level, h.confidence, old.newest,
-           coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
-           v_prior * coalesce(s.prior, 0) as prior, v_standing * h.instructs::integer / (1 + power(h.len / 100.0::float8, 2)) as instruction,
-           v_timed / (1 + power(h.around / 100.0::float8, 2)) * h.named::integer as time,
-           case when p_dates is null then 0.0 else pgmem.date_match(h.happened, p_dates) end as date,
-           case when lower(h.agent_id) = v_writer then 1.0 else 0.0 end as source,
+           h.trust_level, h.confidence, h.newest, coalesce(b.weight * (coalesce(b.mean, 0) - y.least) / y.mean, 0) as session,
+           p_ranking.prior_weight * coalesce(s.prior, 0) as prior,
+           p_ranking.instruction_weight * h.instructs::integer / (1 + power(h.len / 100.0::float8, 2)) as instruction,
+           p_ranking.time_weight / (1 + power(h.around / 100.0::float8, 2)) * h.named::integer as time,
+           case when p_ranking.dates is null then 0.0 else pgmem.date_match(h.happened, p_ranking.dates) end as date,
+           case when lower(h.agent_id) = p_ranking.writer then 1.0 else 0.0 end as source,
            coalesce(d.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
-           v_useful * greatest(least(coalesce(d.value, 0), 1), -1) as usefulness,
-           - v_cited * coalesce(d.loss, 0) as citation, d.state as sources,
+           p_ranking.usefulness_weight * greatest(least(coalesce(d.value, 0), 1), -1) as usefulness,
+           - p_ranking.citation_weight * coalesce(d.loss, 0) as citation, d.state as sources,
            x.likeness as best_likeness, x.no_vector
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
-    left join by_session b on b.session_id = t.session_id left join beside d on d.seq = t.seq
-    left join outdated old on old.seq = t.seq
-    left join pgmem.source_priors(p_filter, v_mean) s on v_prior > 0 and s.agent_id = h.agent_id
+    left join by_session b on b.session_id = t.session_id
+    left join pgmem.known_beside(array(select p.seq from pool p), p_filter, p_ranking) d on d.seq = t.seq
+    left join pgmem.source_priors(p_filter, v_mean) s on p_ranking.prior_weight > 0 and s.agent_id = h.agent_id
   ), known as (
-    select w.*, 1 / (1 + exp(-v_slope * (w.likeness - v_middle))) as relevance,
-           w.base + w.question + w.session + w.prior + w.time + v_dated * w.date + v_sourced * w.source
-             + w.usefulness + w.citation + v_beta * least(w.graph, v_cap) + v_trust * w.trust_level + v_sure * w.confidence as answers
+    select w.*, pgmem.relevance_of(w.likeness) as relevance,
+           w.base + w.question + w.session + w.prior + w.time + p_ranking.date_weight * w.date
+             + p_ranking.source_weight * w.source + w.usefulness + w.citation
+             + p_ranking.graph_beta * least(w.graph, p_ranking.boost_cap) + p_ranking.trust_gamma * w.trust_level
+             + p_ranking.confidence_weight * w.confidence as answers
     from whole w
   ), best_other as materialized (
-    select max(k.answers) - 1e-6 as most from known k where p_fact and k.instruction = 0
+    select max(k.answers) - 1e-6 as most from known k where p_ranking.asks_fact and k.instruction = 0
   ), weighed as not materialized (
     select k.*, i.standing, k.answers + i.standing as score
     from known k cross join lateral (
-      select case when p_fact then least(k.instruction, greatest((select b.most from best_other b) - k.answers, 0))
+      select case when p_ranking.asks_fact then least(k.instruction, greatest((select b.most from best_other b) - k.answers, 0))
                else k.instruction end as standing) i
   ), placed as (
     -- Statements of one subject and relation answer alike: the one that holds now is placed by the best of them.
-    select k.*, case when k.newest is not null or k.seq in (select o.newest from outdated o)
+    select k.*, case when k.newest is not null or k.seq in (select p.newest from pool p)
              then (select array[max(o.score), max(o.relevance)] from weighed o
                    where coalesce(o.newest, o.seq) = coalesce(k.newest, k.seq))
              else array[k.score, k.relevance] end as lead
     from weighed k offset 0
   )
   select k.seq, case when k.newest is null then k.lead[1] else least(k.score, k.lead[1] - 1e-6) end,
-         case when k.newest is null then k.lead[2] else k.relevance end, coalesce(k.vector, 0), k.text, k.graph, k.trust_level::float8, k.confidence,
-         (select t.places from text t where t.seq = k.seq),
-         case when p_explain then jsonb_build_object('fusion', p_fusion, 'alpha', k.alpha,
+         case when k.newest is null then k.lead[2] else k.relevance end, coalesce(k.vector, 0), k.text, k.graph,
+         k.trust_level::float8, k.confidence, (select t.places from text t where t.seq = k.seq),
+         case when p_explain then jsonb_build_object('fusion', p_ranking.fusion, 'alpha', k.alpha,
            'base', k.base, 'gate', k.gate, 'cosine', k.cos, 'near_cosine', k.near_cos, 'bm25', k.bm,
            'near_bm25', k.near_bm, 'most', p_words.most, 'question', k.question, 'session', k.session,
            'prior', k.prior, 'instruction', k.standing, 'time', k.time, 'date', k.date, 'source', k.source,
            'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'usefulness', k.usefulness, 'citation', k.citation,
-           'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_weights) end,
-         k.newest,
-         1 / (1 + exp(-v_slope * (k.best_likeness - v_middle))), k.no_vector, k.sources
+           'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_ranking.given) end,
+         k.newest, pgmem.relevance_of(k.best_likeness), k.no_vector, k.sources
   from placed k order by 2 desc, k.seq desc limit p_limit;
 end;
 $$;
@@ -685,13 +737,8 @@ begin
   v_asked := pgmem.as_name(p_query);
   with ranked as materialized (
     select r.*, case when n.key is not null then pgmem.is_named_in(n.key, n.props, v_asked) end as named
-    from pgmem.rank_memories(
-        v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model, v_setting,
-        coalesce(p_fusion, v_setting ->> 'hybrid_fusion'), p_explain, p_without,
-        case when not 'names' = any (p_without) then pgmem.names_in(p_query, v_caller.tenants, v_scope.project_seq) end,
-        case when p_query ~ '\m[12]\d{3}\M' and not 'date' = any (p_without) then pgmem.dates_asked(p_query) end,
-        case when not 'time' = any (p_without) then pgmem.times_asked(p_query, v_config) end,
-        pgmem.asks_fact(p_query), p_limit) r
+    from pgmem.rank_memories(v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model,
+      pgmem.ranking_of(p_query, v_config, v_filter, v_setting, p_fusion, p_without), p_explain, p_limit) r
     cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
     where p_min_relevance is null or r.relevance >= p_min_relevance
   ), whole as materialized (

@@ -108,11 +108,7 @@ def test_the_words_of_a_text_are_scored_by_the_formula_that_the_chapter_states(
         " cross join lateral pgmem.text_candidates(w, f, 10) t join pgmem.node n on n.seq = t.seq"
     ).fetchall()
     found = {row["title"]: (row["score"], row["text_length"]) for row in rows}
-    setting = {
-        row["name"]: float(row["value"])
-        for row in connection.execute("select name, value from pgmem.setting where name like 'bm25%'")
-    }
-    k1, b = setting["bm25_k1"], setting["bm25_b"]
+    k1, b = 1.2, 0.9
 
     def bm25(word: str, times: int, length: int) -> float:
         norm = k1 * (1 - b + b * max(length, 30) / max(float(words["mean_length"]), 30))
