@@ -661,6 +661,8 @@ class SearchResult(Excerpted, KeyedMemory):
     """What it rests on, as last checked, the worst; null: it names no source."""
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
+    copies: int = 1
+    """How many memories of the project have the same text; the best stands for all."""
 
 
 class SearchMode(Answer):

@@ -67,6 +67,8 @@ def _result(result: Mapping[str, Any], project: str | None) -> dict[str, Any]:
         shown["sources"] = SOURCES[result["sources"]]
     if result.get("scope") != "project":
         shown["scope"] = result.get("scope")
+    if (result.get("copies") or 1) > 1:
+        shown["copies"] = result["copies"]
     figure = round(result["score"] if result.get("relevance") is None else result["relevance"], _DIGITS)
     return {
         **shown,

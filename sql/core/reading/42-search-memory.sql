@@ -280,7 +280,8 @@ create or replace function pgmem.rank_memories(
   outdated_by bigint,
   best_relevance float8,
   no_vector bigint,
-  sources text
+  sources text,
+  copies bigint
 )
 language plpgsql stable rows 10 set search_path = pgmem, pg_temp
 set plan_cache_mode = force_generic_plan
@@ -399,6 +400,7 @@ begin
            coalesce(d.near, 0)::float8 / greatest(x.candidates - 1, 1) as graph,
            p_ranking.usefulness_weight * greatest(least(coalesce(d.value, 0), 1), -1) as usefulness,
            - p_ranking.citation_weight * coalesce(d.loss, 0) as citation, d.state as sources,
+           count(*) over (partition by r.cos, r.bm, h.len) as alike,
            x.likeness as best_likeness, x.no_vector
     from talked t join raw r using (seq) join here h using (seq) cross join extent x cross join sessions y
     left join by_session b on b.session_id = t.session_id
@@ -425,6 +427,15 @@ begin
                    where coalesce(o.newest, o.seq) = coalesce(k.newest, k.seq))
              else array[k.score, k.relevance] end as lead
     from weighed k offset 0
+  ), single as (
+    -- Equal texts have equal figures, and only texts of equal figures are read.
+    select k.*, row_number() over (partition by t.text order by k.lead[1] desc, k.seq desc) as copy,
+           count(*) over (partition by t.text) as copies
+    from placed k cross join lateral (
+      select case when k.alike > 1 and not exists (select from turned t where t.seq = k.seq) then (
+        select md5(concat_ws(e'\x1f', n.label, n.project_seq, s.searched_text)) from pgmem.node n
+        cross join lateral pgmem.searched_text(n.label, n.title, n.props) s where n.seq = k.seq)
+        else k.seq::text end as text) t
   )
   select k.seq, case when k.newest is null then k.lead[1] else least(k.score, k.lead[1] - 1e-6) end,
          case when k.newest is null then k.lead[2] else k.relevance end, coalesce(k.vector, 0), k.text, k.graph,
@@ -435,8 +446,8 @@ begin
            'prior', k.prior, 'instruction', k.standing, 'time', k.time, 'date', k.date, 'source', k.source,
            'graph', k.graph, 'trust', k.trust_level, 'confidence', k.confidence, 'usefulness', k.usefulness, 'citation', k.citation,
            'likeness', k.likeness, 'relevance', k.relevance, 'weights', p_ranking.given) end,
-         k.newest, pgmem.relevance_of(k.best_likeness), k.no_vector, k.sources
-  from placed k order by 2 desc, k.seq desc limit p_limit;
+         k.newest, pgmem.relevance_of(k.best_likeness), k.no_vector, k.sources, k.copies
+  from single k where k.copy = 1 order by 2 desc, k.seq desc limit p_limit;
 end;
 $$;
 comment on function pgmem.rank_memories is
@@ -457,7 +468,8 @@ comment on function pgmem.is_named_in is
   'Whether a name or an alias of a named memory is a whole part of a query (as_name).';
 
 
--- What an answer shows of a long text: the stretch that holds the rarest words, each counted once; the first of equals.
+-- What an answer shows of a long text: the stretch that holds the rarest words and pairs of adjacent ones, each counted
+-- once; the first of equals.
 -- Twelve words find it as well as all of a long query, and a word that the text holds more than thirty times says nothing
 -- beside one that it holds seldom, so the work is bounded whatever the length. The position of a word is known by the lexemes; its place in the text is that of
 -- the same occurrence of its stem, and English ends some stems in i for y.
@@ -477,11 +489,15 @@ declare
   v_rare   integer[];
   v_hits   integer[];  -- word, place among the rare ones, occurrence: three a hit
   v_count  integer[] := array_fill(0, array[12]);
+  v_pair   integer[] := array_fill(0, array[144]);
   v_last   integer := 1;
   v_sum    float8 := 0;
   v_best   float8 := 0;
   v_begins integer;
   v_ends   integer;
+  v_at     integer;
+  v_two    float8;
+  v_parted text := p_text;
 begin
   v_rare := coalesce((select array_agg(place order by place) from (
     select p.place from unnest(p_places) as p(place)
@@ -500,10 +516,23 @@ begin
       v_sum := v_sum + p_weights[v_rare[v_hits[3 * place - 1]]];
     end if;
     v_count[v_hits[3 * place - 1]] := v_count[v_hits[3 * place - 1]] + 1;
+    -- Two words beside each other say more than the two apart: else a name with a number is anywhere.
+    if place > 1 and v_hits[3 * place - 2] = v_hits[3 * place - 5] + 1 then
+      v_at := 12 * v_hits[3 * place - 4] + v_hits[3 * place - 1] - 12;
+      v_two := least(p_weights[v_rare[v_hits[3 * place - 4]]], p_weights[v_rare[v_hits[3 * place - 1]]]);
+      v_sum := v_sum + case v_pair[v_at] when 0 then v_two else 0 end;
+      v_pair[v_at] := v_pair[v_at] + 1;
+    end if;
     while v_hits[3 * place - 2] - v_hits[3 * v_last - 2] > p_length * 0.14 loop
       v_count[v_hits[3 * v_last - 1]] := v_count[v_hits[3 * v_last - 1]] - 1;
       if v_count[v_hits[3 * v_last - 1]] = 0 then
         v_sum := v_sum - p_weights[v_rare[v_hits[3 * v_last - 1]]];
+      end if;
+      if v_hits[3 * v_last + 1] = v_hits[3 * v_last - 2] + 1 then
+        v_at := 12 * v_hits[3 * v_last - 1] + v_hits[3 * v_last + 2] - 12;
+        v_two := least(p_weights[v_rare[v_hits[3 * v_last - 1]]], p_weights[v_rare[v_hits[3 * v_last + 2]]]);
+        v_pair[v_at] := v_pair[v_at] - 1;
+        v_sum := v_sum - case v_pair[v_at] when 0 then v_two else 0 end;
       end if;
       v_last := v_last + 1;
     end loop;
@@ -514,16 +543,30 @@ begin
     end if;
   end loop;
   if v_begins is not null then
+    -- Where a name is cut, as it was indexed; CJK runs stay as they are written.
+    v_parted := case when p_text ~ '[a-z0-9][A-Z]|[A-Z][A-Z][a-z]' and p_text !~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]'
+      then pgmem.parted(p_text) else replace(p_text, '_', ' ') end;
     -- Found by the word of the window that occurs least often before it; the first word comes before that one.
-    select greatest(1, i.found - 6 * (v_hits[3 * h.place - 2] - v_hits[3 * v_begins - 2])) into v_from
+    select i.found, 6 * (v_hits[3 * h.place - 2] - v_hits[3 * v_begins - 2]) into v_at, v_last
     from (select p as place from generate_series(v_begins, v_ends) p order by v_hits[3 * p], p limit 1) h
     cross join lateral (
-      select regexp_instr(replace(p_text, '_', ' '), concat(case when stem ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(stem)), 1,
+      select regexp_instr(v_parted, concat(case when stem ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(stem)), 1,
                           v_hits[3 * h.place], 0, 'i') as found
       from rtrim(p_lexemes[v_rare[v_hits[3 * h.place - 1]]], 'i') as s(stem)) i
     where i.found > 0;
+    -- Back to the text: it lacks the blanks that cut names before that place.
+    if length(v_parted) > length(p_text) then
+      v_ends := v_at - length(pgmem.parted(left(p_text, v_at))) + v_at;
+      v_at := v_at - length(pgmem.parted(left(p_text, v_ends))) + v_ends;
+    end if;
+    v_from := greatest(1, v_at - v_last);
   end if;
   v_from := coalesce(v_from, 1);
+  -- A name that the query gives whole is shown, though its parts are everywhere.
+  select substr(p_lexemes[p], 2) into v_found from unnest(p_places) p where pgmem.is_whole(p_lexemes[p]) order by p limit 1;
+  if strpos(lower(substr(p_text, v_from, p_length)), v_found) = 0 then
+    v_from := greatest(strpos(lower(p_text), v_found), 1);
+  end if;
   if v_from > 1 then
     -- From the beginning of the sentence or line, if it is near; else of a word.
     v_lead := substr(p_text, greatest(v_from - 120, 1), v_from - greatest(v_from - 120, 1));
@@ -642,6 +685,7 @@ fulltext float8?, graph float8?, trust float8?, confidence float8?, explanation 
 outdated_by uuid?: The later statement that holds in its place; null: none.
 sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
 by person|agent?: Who said it; agent: also a program or a file.
+copies integer = 1: How many memories of the project have the same text; the best stands for all.
 $$);
 
 select pgmem.declare_answer('search_answer_row', $$
@@ -755,7 +799,7 @@ begin
         array(select v_words.lexemes[p] from unnest(r.places) p where not pgmem.is_whole(v_words.lexemes[p])), n.project, n.scope, r.score, r.relevance, r.vector,
         r.fulltext, r.graph, r.trust, r.confidence, r.parts, n.created_at,
         (select o.id from pgmem.node o where o.seq = r.outdated_by),
-        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end), n.by
+        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end), n.by, r.copies
         )::pgmem.search_result) order by r.score desc, r.seq desc) as items,
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
@@ -803,34 +847,6 @@ begin
   return v_answer;
 end;
 $$;
-comment on function pgmem.search_answer is $$
-Answer a query with memories, best first, and say how well they answer it: search_memory as one row.
-
-Each result holds id, label, key, title, passage, matched, project, scope, score, relevance, vector, fulltext, graph,
-trust, confidence, explanation and created_at. passage is the text of the memory, of a long one the part (about 120
-words) that holds most of the query; matched are the lexemes of the query that it holds, but for those that nearly
-all memories hold. An agent gets those at least half as relevant as the best, within its tokens.
-
-query: Words or a question.
-as_of: As true at that time; also what was superseded since, by full text alone.
-known_at: As recorded at that time; by full text alone.
-fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
-explain: give every part of a score.
-tags: only memories with all of these tags.
-without: parts of the ranking to turn off, to compare: names, window, question, session, prior, instruction, time,
-  date, source, graph, usefulness, citation.
-weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
-min_relevance: Leave out what is less relevant, 0 to 1.
-max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are left out and counted,
-  near copies come once. Unset: no limit, for an agent agent_token_limit.
-agent_id: Only what this agent wrote.
-session_id: Only what this session wrote.
-answers_only: Show only results that answer the query: few, or none.
-
-InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
-$$;
-select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 'read', p_patience => 'answer',
-  p_reads => 5000);
 
 
 create or replace function pgmem.said_of(p_lexemes text[], p_filter pgmem.search_filter) returns text
@@ -908,7 +924,7 @@ A memory that a search found, with how the whole search answers.
 id uuid, label text, key text, title text, summary text, project text, scope text, score float8, relevance float8
 passage text, matched text[], vector float8, fulltext float8, graph float8, trust float8, confidence float8
 explanation json, created_at timestamptz, answered text, mode text, degraded boolean, reason text, outdated_by uuid, sources text
-by text
+by text, copies integer
 $$);
 
 create or replace function pgmem.search_memory(
@@ -939,7 +955,7 @@ begin
   return query
   select r.id, r.label, r.key, r.title, pgmem.excerpt(r.passage), r.project, r.scope, r.score, r.relevance, r.passage,
          r.matched, r.vector, r.fulltext, r.graph, r.trust, r.confidence, r.explanation, r.created_at,
-         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources, r.by
+         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources, r.by, r.copies
   from pgmem.search_answer(
       p_query, p_limit, p_project_id, p_scope, p_labels, p_as_of, p_known_at, p_fusion, p_explain, p_focus, p_tags,
       p_without, p_weights, p_min_relevance, p_max_tokens, p_agent_id, p_session_id, p_answers_only, p_embedding,
@@ -951,6 +967,9 @@ $$;
 comment on function pgmem.search_memory is $$
 Memories that answer a query, best first: by vector similarity, BM25 and neighbouring memories.
 
+passage is the text of the memory, of a long one the part (about 120 words) that holds most of the query; matched are the
+lexemes of the query that it holds, but for those that nearly all memories hold; copies counts the memories of the same
+text, of which the best stands for all. An agent gets those at least half as relevant as the best, within its tokens.
 score orders the results of this search; relevance (0 to 1) compares with other searches. answered says of the whole
 whether something here answers the query: yes, unclear or no. search_answer gives it for a search without rows too.
 
@@ -972,6 +991,16 @@ answers_only: Show only results that answer the query: few, or none.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
+
+-- What is said of the rows and the arguments holds for the one row as well.
+do $$
+begin
+  execute format('comment on function pgmem.search_answer is %L', e'\n'
+    || 'Answer a query with memories, best first, and say how well they answer it: search_memory as one row.'
+    || regexp_replace(obj_description('pgmem.search_memory'::regproc, 'pg_proc'), '^\n[^\n]*', ''));
+end $$;
+select pgmem.declare_verb('search_answer', p_rights => 'reader', p_effect => 'read', p_patience => 'answer',
+  p_reads => 5000);
 select pgmem.declare_verb('search_memory', p_rights => 'reader', p_effect => 'read', p_answer => 'SearchResults',
   p_patience => 'answer', p_toolset => 'core',
   p_hidden => '{fusion,explain,focus,tags,without,weights,answers_only}',

@@ -240,7 +240,43 @@ async def test_a_budget_skips_what_does_not_fit_and_shows_copies_once(plain: Mem
     assert sum(len(text) for text in shown) / 4 < 400
     assert "veneer: walnut" in shown
     assert sum("the same veneer" in text for text in shown) == 1
-    assert len(shown) + found.left_out == 8
+    assert len(shown) + found.left_out == 6  # three copies are one result
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_equal_texts_are_one_result_with_their_count(with_provider: Open) -> None:
+    """A note that an agent saves in each session pushes no other out of the first results."""
+    memory = with_provider(StaticProvider())
+    await memory.register_embedder()
+    for project in ("shop", "quay"):
+        await memory.save_session("begin", project)
+        for _ in range(12):
+            await memory.save_context("The key of the till hangs behind the clock.", project, topic="till")
+    await memory.save_context("The key of the till was lost in May.", "shop")
+    await memory.save_context("The key of the till hangs behind the clock!", "shop", topic="till")
+    found = (await memory.search_memory("where is the key of the till", 10, "shop")).results
+    assert sorted((result.passage, result.copies) for result in found if "till" in (result.passage or "")) == [
+        ("The key of the till was lost in May.", 1),
+        ("till The key of the till hangs behind the clock!", 1),
+        ("till The key of the till hangs behind the clock.", 12),
+    ]
+    everywhere = (await memory.search_memory("where is the key of the till", 10)).results
+    assert sorted(result.copies for result in everywhere)[-2:] == [12, 12]
+
+
+async def test_the_passage_of_a_long_note_holds_the_name_that_is_asked_for(plain: Memory) -> None:
+    """A name with a number in it, in snake_case or camelCase, deep in a long text."""
+    await plain.save_session("begin", "shop")
+    filler = "We spoke about the table of ledgerEntries, ledger_2018 and the drop in sales of 2019. " * 150
+    for line, query in (
+        ("Before the freeze somebody ran drop table ledger_2019 by mistake.", "drop table ledger_2019"),
+        ("The class PalletCacheHandler2 keeps the old rows.", "pallet cache handler2"),
+        ("We gave the QuayZebraHolder another name.", "the zebra"),
+        ("Set http.max-body-17 to zero in front of it.", "http.max-body-17"),
+    ):
+        await plain.save_context(f"{filler}\n{line} {filler}", "shop", topic=query[:4])
+        (result, *_) = (await plain.search_memory(query, project_id="shop")).results
+        assert line in (result.passage or ""), (query, result.passage)
 
 
 async def test_cards_come_only_where_they_are_asked_for(
