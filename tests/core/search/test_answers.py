@@ -255,7 +255,9 @@ async def test_equal_texts_are_one_result_with_their_count(with_provider: Open) 
     await memory.save_context("The key of the till was lost in May.", "shop")
     await memory.save_context("The key of the till hangs behind the clock!", "shop", topic="till")
     found = (await memory.search_memory("where is the key of the till", 10, "shop")).results
-    assert sorted((result.passage, result.copies) for result in found if "till" in (result.passage or "")) == [
+    assert sorted(
+        (result.passage, result.copies) for result in found if "till" in (result.passage or "")
+    ) == [
         ("The key of the till was lost in May.", 1),
         ("till The key of the till hangs behind the clock!", 1),
         ("till The key of the till hangs behind the clock.", 12),
