@@ -256,6 +256,7 @@ class Vault:
                 continue
             texts = self._known.text_fields[item.label]
             arguments = {name: value for name, value in item.properties.items() if name in texts}
+            arguments |= {"valid_from": item.valid_from, "valid_to": item.valid_to}
             if key_field := self._known.key_fields[item.label]:
                 arguments[key_field] = item.name
             try:
@@ -290,8 +291,15 @@ class Vault:
                 # What the store added, such as the day of a decision, goes into the note.
                 agreed = {name: value for name, value in memory.items() if name in now or name == "text"}
                 # Relations are made once all notes have ids.
-                noted = {name: value for name, value in now.items() if not name.startswith("l:")}
-                self._agreed[key] = Agreed(found.place, digest(found.contents), noted, agreed)
+                # The verb of a kind took its texts: the rest is an edit of the note that follows at once.
+                by_verb = item.label != "Decision" and verbs[item.label] != "remember"
+                left = {f"p:{name}" for name in item.properties if by_verb} & now.keys() - memory.keys()
+                noted = {
+                    name: value
+                    for name, value in now.items()
+                    if not name.startswith("l:") and name not in left
+                }
+                self._agreed[key] = Agreed(found.place, "" if left else digest(found.contents), noted, agreed)
                 self._touched.add(key)  # its id goes into the note, whether or not the save has changed it
 
     def _label(self, found: Found, note: Note) -> str:

@@ -100,6 +100,28 @@ def test_an_edit_of_a_person_becomes_a_version_with_their_trust(sync: Sync, kept
     assert counts(sync()) == {}
 
 
+def test_a_new_note_of_a_kind_with_a_verb_keeps_its_period_and_all_its_properties(
+    sync: Sync, kept: Path, vault: Path, rows: Rows
+) -> None:
+    """It was saved by its text alone, as true for all times; what else it said stayed in the note without a word."""
+    note = vault / "shop/Context/Opening.md"
+    note.parent.mkdir()
+    note.write_text(
+        "---\nvalid_from: 2025-01-01\nvalid_to: 2030-01-01\nshelf: north\n---\n\nThe shop opens at nine.\n"
+    )
+    assert sync()["problems"] == []
+    (row,) = rows("select props, valid_from, valid_to from pgmem.node where label = 'Context'")
+    assert (row["props"]["content"], row["props"]["shelf"]) == ("The shop opens at nine.", "north")
+    assert (row["valid_from"].year, row["valid_to"].year) == (2025, 2030)
+    assert counts(sync()) == {}
+    deep = "[" * 30 + "]" * 30
+    (vault / "shop/Context/Deep.md").write_text(f"---\nabout: {deep}\n---\n\nThe shop closes at six.\n")
+    problems = sync()["problems"]
+    assert len(problems) == 1
+    assert "Deep.md: " in problems[0]
+    assert "nested" in problems[0]
+
+
 def test_links_that_a_person_writes_and_removes_are_relations(
     sync: Sync, kept: Path, vault: Path, rows: Rows
 ) -> None:
