@@ -58,17 +58,17 @@ begin
   ), own(trigrams) as materialized (
     select pgmem.name_trigrams(p_node.key)
   ), found as (
-    select n.id, n.label, n.key, greatest(pgmem.jaccard(own.trigrams, pgmem.name_trigrams(n.key)),
+    select n.id, n.label, n.key, n.source, n.trust_level, greatest(pgmem.jaccard(own.trigrams, pgmem.name_trigrams(n.key)),
              case when pgmem.one_slip(pgmem.folded(n.key), pgmem.folded(p_node.key)) then pgmem.setting_float('near_name') end) as score
     from own cross join place
     cross join lateral (
-      (select n.seq, n.id, n.label, n.key, n.status from pgmem.node n
+      (select n.seq, n.id, n.label, n.key, n.status, n.source, n.trust_level from pgmem.node n
        where n.scope_key = place.scope_key and n.tenant || '' = place.tenant and n.key is not null
          and pgmem.folded(n.key) ~>=~ pgmem.folded(p_node.key)
          and pgmem.folded(n.key) ~<~ (left(pgmem.folded(p_node.key), 1) || U&'\+10FFFF')
        order by pgmem.folded(n.key) using ~<~ limit 10)
       union all
-      (select n.seq, n.id, n.label, n.key, n.status from pgmem.node n
+      (select n.seq, n.id, n.label, n.key, n.status, n.source, n.trust_level from pgmem.node n
        where n.scope_key = place.scope_key and n.tenant || '' = place.tenant and n.key is not null
          and pgmem.folded(n.key) ~<~ pgmem.folded(p_node.key)
          and pgmem.folded(n.key) ~>=~ left(pgmem.folded(p_node.key), 1)
@@ -80,7 +80,8 @@ begin
   )
   select coalesce(jsonb_agg(near.item order by near.score desc, near.key), '[]')
   from (select f.score, f.key, jsonb_build_object('new_name', p_node.key, 'id', f.id, 'label', f.label, 'name', f.key,
-                                                  'score', round(f.score::numeric, 2)) as item
+                                                  'score', round(f.score::numeric, 2),
+                                                  'by', pgmem.said_by(f.source, f.trust_level)) as item
         from found f where f.score >= pgmem.setting_float('near_name') order by f.score desc, f.key limit 5) near);
 end;
 $$;

@@ -162,7 +162,8 @@ begin
     if cardinality(v_found) > 1 then
       v_meant := v_meant || jsonb_build_object('relation', v_wanted.rel, 'name', v_wanted.name, 'candidates',
         (select jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'name', coalesce(n.key, n.title),
-                                             'project', n.project) order by n.seq) from unnest(v_found) n));
+                                             'project', n.project, 'by', pgmem.said_by(n.source, n.trust_level))
+                          order by n.seq) from unnest(v_found) n));
       continue;
     end if;
     v_target := v_found[1];

@@ -143,7 +143,7 @@ language sql stable
 begin atomic
   select jsonb_build_object('id', (p_node).id, 'title', (p_node).title,
     'date', coalesce((p_node).props ->> 'date', to_char((p_node).created_at, 'YYYY-MM-DD')),
-    'by', coalesce((p_node).agent_id, pgmem.said_by((p_node).source, (p_node).trust_level)), 'score', round(p_score::numeric, 2),
+    'by', pgmem.said_by((p_node).source, (p_node).trust_level), 'agent_id', (p_node).agent_id, 'score', round(p_score::numeric, 2),
     'theirs', array(select w.word from unnest((p_node).title_tokens) as w(word) where word <> all (p_words)),
     'ours', array(select w.word from unnest(p_words) as w(word) where word <> all ((p_node).title_tokens)), 'outcome', p_outcome);
 end;
@@ -268,6 +268,7 @@ create or replace function pgmem.contradicted(p_node pgmem.node) returns table (
   id uuid,
   axis text,
   theirs text,
+  by text,
   is_plain boolean,
   is_newer boolean
 )
@@ -280,7 +281,7 @@ declare
   v_ours text := pgmem.stated(p_node.label, p_node.title, p_node.props);
 begin
   return query
-  select n.seq, n.id, c.axis, t.theirs,
+  select n.seq, n.id, c.axis, t.theirs, pgmem.said_by(n.source, n.trust_level),
          n.label <> 'Decision' and p_node.label <> 'Decision' and n.agent_id is not distinct from p_node.agent_id
            and n.trust_level = p_node.trust_level and not (p_node.org_id <> '' and p_node.user_id = ''),
          coalesce(n.valid_from, n.created_at) > coalesce(p_node.valid_from, p_node.created_at)
@@ -329,7 +330,7 @@ begin
     where c.seq <> all (pgmem.held_beside(p_node.seq) || p_beside)
   loop
     v_result := v_result || jsonb_build_object('id', v_found.id, 'axis', v_found.axis, 'theirs', v_found.theirs,
-      'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
+      'by', v_found.by, 'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
     if not v_found.is_plain then
       v_made := pgmem.insert_edge(v_found.seq, 'CONFLICTS_WITH', p_node.seq);
       continue;
@@ -358,7 +359,7 @@ declare
 begin
   delete from pgmem.edge e where e.rel = 'OUTDATES' and p_old.seq in (e.src, e.dst);
   return case when v_axis is null then '[]' else jsonb_build_array(jsonb_build_object('id', p_old.id, 'axis', v_axis,
-    'theirs', p_old.props ->> 'fact', 'ours', p_fact)) end;
+    'theirs', p_old.props ->> 'fact', 'ours', p_fact, 'by', pgmem.said_by(p_old.source, p_old.trust_level))) end;
 end;
 $$;
 comment on function pgmem.outdate_fact is

@@ -157,6 +157,7 @@ select pgmem.declare_answer('recalled_memory', $$
 A memory that was brought to an agent; verdict: used, noise, wrong or outdated, the last word on it since.
 
 id uuid, label text?, title text?, status text?, verdict text?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('recall_entry', $$
@@ -184,7 +185,7 @@ begin
   return query
   select r.seq, r.at::timestamptz, r.act, r.by, r.project, r.session_id, r.agent_id, r.tokens,
     (select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'title', pgmem.list_title(n.label, n.title, n.props), 'status', n.status,
-              'verdict', said.act) order by m.place), '[]')
+              'verdict', said.act, 'by', case when n.id is not null then pgmem.said_by(n.source, n.trust_level) end) order by m.place), '[]')
      from unnest(r.memory_ids) with ordinality as m(id, place)
      left join pgmem.visible_node n on n.id = m.id
      left join lateral (
@@ -235,6 +236,7 @@ select pgmem.declare_answer('recalled_count', $$
 A memory and how often it was brought; verdict is the last word on it.
 
 id uuid, label text?, title text?, status text?, times bigint, verdict text?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('recall_sums', $$
@@ -276,6 +278,7 @@ begin
     and (v_project is null or pgmem.folded(e.project) = pgmem.folded(v_project));
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', n.label, 'status', n.status, 'times', m.times,
            'title', pgmem.list_title(n.label, n.title, n.props),
+           'by', case when n.id is not null then pgmem.said_by(n.source, n.trust_level) end,
            'verdict', (select w.act from pgmem.recall_event w
                        where w.memory_ids[1] = m.id and w.tenant = any (v_tenants)
                          and w.act in ('used', 'noise', 'wrong', 'outdated') order by w.at desc, w.seq desc limit 1))

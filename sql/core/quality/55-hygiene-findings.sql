@@ -150,7 +150,8 @@ create or replace function pgmem.hygiene_finding(
 language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', p_check, 'ids', array_remove(array[a.id, b.id], null), 'label', a.label,
            'titles', array_remove(array[a.title, b.title], null), 'project', a.project, 'verb', advice.verb,
-           'what', advice.what, 'arguments', advice.arguments)
+           'what', advice.what, 'arguments', advice.arguments,
+           'by', array_remove(array[pgmem.said_by(a.source, a.trust_level), case when b.id is not null then pgmem.said_by(b.source, b.trust_level) end], null))
          || case when p_similarity is null then '{}'
               else jsonb_build_object('similarity', round(p_similarity::numeric, 4)) end
   from pgmem.visible_node a left join pgmem.visible_node b on b.seq = p_second
@@ -200,7 +201,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select jsonb_build_object('check', 'unresolved_saves', 'ids', array[p_attempt.save_id], 'label', p_attempt.verb,
       'titles', array_remove(array[pgmem.excerpt(coalesce(
         (pgmem.asked_texts(p_attempt.verb, p_attempt.arguments)).title, p_attempt.message))], null),
-      'project', p_attempt.project)
+      'project', p_attempt.project, 'by', array[pgmem.said_by(p_attempt.source, p_attempt.trust_level)])
     || case
       when p_attempt.verb = 'store_session_with_learnings' then jsonb_build_object('verb', p_attempt.verb,
         'what', 'A batch that was not saved: send it again with this save_id.',

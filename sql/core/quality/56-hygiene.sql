@@ -123,6 +123,7 @@ A finding of hygiene: the memories, and the verb that repairs them with its argu
 
 check text, ids uuid[], label text?, titles text[] = {}, project text?, verb text, what text, arguments object = {}
 similarity float8?
+by [text] = {}: Who said each, person or agent, in the order of titles.
 $$);
 
 select pgmem.declare_answer('hygiene_report', $$

@@ -18,6 +18,7 @@ A memory that was not updated for long.
 
 like labelled_memory
 freshness text, age_days integer
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('freshness_report', $$
@@ -54,7 +55,8 @@ begin
   end if;
   v_answer.checked_at := v_ages.at;
   with memory as materialized (
-    select n.seq, n.id, n.label, n.title, n.updated_at, pgmem.freshness(n.updated_at, v_ages) as freshness
+    select n.seq, n.id, n.label, n.title, n.updated_at, n.source, n.trust_level,
+           pgmem.freshness(n.updated_at, v_ages) as freshness
     from pgmem.hygiene_node n
     -- The memories of a project include those of its focus areas.
     where n.scope = any (case p_scope when 'project' then '{project,focus}'::text[] else array[p_scope] end)
@@ -64,6 +66,7 @@ begin
          count(*) filter (where m.freshness = 'current'),
          (select coalesce(jsonb_agg(jsonb_build_object(
                      'id', s.id, 'label', s.label, 'title', s.title, 'freshness', s.freshness,
+                     'by', pgmem.said_by(s.source, s.trust_level),
                      'age_days', floor(extract(epoch from v_ages.at - s.updated_at) / 86400)::integer)
                    order by s.updated_at, s.seq), '[]')
           from (select * from memory where freshness = 'stale'
@@ -101,6 +104,7 @@ A memory that still holds, and since when that is known.
 
 like labelled_memory
 confirmed_at timestamptz
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.confirm(p_id uuid) returns pgmem.confirmed
@@ -121,6 +125,7 @@ begin
   v_answer.label := v_node.label;
   v_answer.title := v_node.title;
   v_answer.confirmed_at := pgmem.confirm_node(v_node.seq);
+  v_answer.by := pgmem.said_by(v_node.source, v_node.trust_level);
   return v_answer;
 end;
 $$;

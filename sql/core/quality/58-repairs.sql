@@ -429,6 +429,7 @@ A memory after a person has corrected it.
 
 like titled_memory
 version integer
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.edit_memory(
@@ -457,7 +458,8 @@ begin
       v_node.version);
   end if;
   v_node := pgmem.edit_node(v_node, v_caller, v_by, p_properties, p_title, p_period, p_whole);
-  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
+  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version,
+             pgmem.said_by(v_node.source, v_node.trust_level))::pgmem.edited_memory;
 end;
 $$;
 comment on function pgmem.edit_memory is $$

@@ -27,7 +27,7 @@ comment on function pgmem.health_timeline is 'How many memories of each label we
 create or replace function pgmem.health_relations(p_project_seq bigint, p_limit integer) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   with joined as materialized (
-    select n.seq, n.id, n.label, n.title, n.status,
+    select n.seq, n.id, n.label, n.title, n.status, n.source, n.trust_level,
            (select count(*) from pgmem.edge e where e.src = n.seq)
              + (select count(*) from pgmem.edge e where e.dst = n.seq) as relations
     from pgmem.told_memory n
@@ -40,7 +40,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
     union all select 'archived_bridges', j.* from joined j where j.relations >= 2 and j.status = 'archived'
   ), counted as (
     select k.kind, count(*) as count,
-           jsonb_agg(jsonb_build_object('id', k.id, 'label', k.label, 'title', k.title, 'relations', k.relations)
+           jsonb_agg(jsonb_build_object('id', k.id, 'label', k.label, 'title', k.title, 'relations', k.relations,
+                                        'by', pgmem.said_by(k.source, k.trust_level))
                      order by k.relations desc, k.seq) filter (where k.place <= p_limit) as items
     from (select k.*, row_number() over (partition by k.kind order by k.relations desc, k.seq) as place
           from kinds k) k
@@ -79,7 +80,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   ), lines as (
     select l.newest, count(*) as length,
            jsonb_agg(jsonb_build_object('id', n.id, 'title', n.title, 'status', n.status, 'age', l.age,
-                                        'created_at', n.created_at) order by l.age, n.seq) as decisions
+                                        'created_at', n.created_at, 'by', pgmem.said_by(n.source, n.trust_level)) order by l.age, n.seq) as decisions
     from line l join pgmem.visible_node n on n.seq = l.seq group by l.newest
   )
   select jsonb_build_object('count', count(*), 'items', coalesce(
@@ -101,6 +102,7 @@ A memory and the number of its relations.
 
 like labelled_memory
 relations integer
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('joined_memories', $$
@@ -128,6 +130,7 @@ select pgmem.declare_answer('line_decision', $$
 A decision of a line of decisions; age is the number of decisions that came after it.
 
 id uuid, title text, status text, age integer, created_at timestamptz
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('lineages', $$

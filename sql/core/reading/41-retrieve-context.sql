@@ -521,6 +521,7 @@ A session: what was done in it and what it left open.
 
 id uuid, project text?, objective text, actions_taken text[] = {}, decisions_made text[] = {}, open_items text[] = {}
 next_actions text[] = {}, created_at timestamptz
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('labelled_memory', $$
@@ -552,7 +553,8 @@ declare
   v_node pgmem.node := pgmem.find_node('Session', coalesce(p_session_id, p_id));
 begin
   v_answer.session := v_node.props
-    || jsonb_build_object('id', v_node.id, 'project', v_node.project, 'created_at', v_node.created_at);
+    || jsonb_build_object('id', v_node.id, 'project', v_node.project, 'created_at', v_node.created_at,
+         'by', pgmem.said_by(v_node.source, v_node.trust_level));
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
            'by', pgmem.said_by(n.source, n.trust_level)) order by n.seq), '[]')
   into v_answer.produced

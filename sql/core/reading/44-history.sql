@@ -170,6 +170,7 @@ A memory that was brought back to an earlier version, as a new one; failed: a pe
 
 like keyed_memory
 status text, version integer, reverted_to integer, dedup_outcome text?, next_step text?, save_id uuid?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.revert(
@@ -202,6 +203,7 @@ begin
   v_answer.title := v_node.title;
   v_answer.version := v_node.version;
   v_answer.reverted_to := p_version;
+  v_answer.by := pgmem.said_by(v_node.source, v_node.trust_level);
   return v_answer;
 end;
 $$;

@@ -57,6 +57,7 @@ A memory by its id, kind and title, with its project and status.
 
 like labelled_memory
 project text?, status text
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.find_titled(p_title text, p_project_id text default null)
@@ -73,7 +74,8 @@ begin
       and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(v_title)
       and (v_project is null or n.project_seq = v_project or n.scope = 'global')
   )
-  select f.id, f.label::text, f.title::text, f.project::text, f.status::text from found f
+  select f.id, f.label::text, f.title::text, f.project::text, f.status::text,
+         pgmem.said_by(f.source, f.trust_level) from found f
   where pgmem.is_live_status(f.status) or not exists (select from found o where pgmem.is_live_status(o.status))
   order by f.seq desc limit 20;
 end;

@@ -18,19 +18,24 @@ select pgmem.declare_answer('near_name', $$
 An existing name that a new one resembles; 1.0 for another spelling of it, less for other letters.
 
 new_name text, id uuid, label text, name text, score float8
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('contradiction', $$
 A memory that a save contradicts: on which axis, and what each of them says.
 
 id uuid, axis object|number|date|negation|preference, theirs text, ours text
+by person|agent?: Who said theirs; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('near_decision', $$
 A live decision with a near title: how near, which words each has alone, and what became of it.
 
-id uuid, title text, date date, by text, score float8, theirs text[], ours text[]
+id uuid, title text, date date
+by person|agent: Who said it; agent: also a program or a file.
+score float8, theirs text[], ours text[]
 outcome replaced|waits|conflict|beside
+agent_id text?: The agent's name, as it gave it.
 $$);
 
 select pgmem.declare_answer('save_result', $$

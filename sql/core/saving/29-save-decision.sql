@@ -260,7 +260,9 @@ comment on function pgmem.decision_beside is
 create or replace function pgmem.near_title(p_near jsonb) returns text
 language sql immutable
 begin atomic
-  select format('“%s” (%s, %s)', left(p_near ->> 'title', 120), p_near ->> 'date', p_near ->> 'by');
+  select format('“%s” (%s, %s)', left(p_near ->> 'title', 120), p_near ->> 'date',
+    'by ' || case when p_near ->> 'by' = 'person' or p_near ->> 'agent_id' is null then p_near ->> 'by'
+      else 'the agent ' || (p_near ->> 'agent_id') end);
 end;
 comment on function pgmem.near_title is 'A near decision in a sentence: its title, day and writer.';
 
@@ -391,7 +393,8 @@ begin
       and not v_conflicts @> jsonb_build_array(jsonb_build_object('id', v_near.rival_id)) then
     perform pgmem.insert_edge(v_near.rival_seq, 'CONFLICTS_WITH', v_node.seq);
     v_conflicts := v_conflicts || jsonb_build_object('id', v_near.rival_id, 'axis', v_near.axis,
-      'theirs', v_near.theirs, 'ours', v_node.title);
+      'theirs', v_near.theirs, 'ours', v_node.title,
+      'by', (select pgmem.said_by(n.source, n.trust_level) from pgmem.node n where n.seq = v_near.rival_seq));
   end if;
   if v_near.near <> '[]' and num_nonnulls(p_review, v_named) > 0 then
     v_near.near := pgmem.unsettled(v_near.near, v_earlier.id);

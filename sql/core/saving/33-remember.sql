@@ -26,6 +26,7 @@ select pgmem.declare_answer('named_node', $$
 A node with its name.
 
 id uuid, label text, name text, project text?
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('ambiguity', $$

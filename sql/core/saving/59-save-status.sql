@@ -325,6 +325,8 @@ candidate_rationale text?, candidate_status text?, score float8?, created_at tim
 message text?
 artifact_id uuid?: The memory that is stored already and would be brought in; title and rationale are its texts.
 outcomes text[] = {}: How it can be decided.
+by person|agent?: Who asks; agent: also a program or a file.
+candidate_by person|agent?: Who said the memory that it resembles.
 $$);
 
 create or replace function pgmem.list_reviews(
@@ -336,7 +338,9 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
          coalesce(pgmem.asked_title(r.attempt, c.caller), ''), coalesce(t.text, (shown.arguments - '{project_id,label,key,title}'::text[])::text, ''),
          n.id, n.title::text, n.props ->> 'rationale', n.status::text,
          pgmem.jaccard(pgmem.tokens(a.arguments ->> 'title'), n.title_tokens), a.created_at, a.verb, a.message,
-         (pgmem.review_artifact(r.attempt)).id, pgmem.review_outcomes(r.attempt)
+         (pgmem.review_artifact(r.attempt)).id, pgmem.review_outcomes(r.attempt),
+         pgmem.said_by(a.source, a.trust_level),
+         case when n.id is not null then pgmem.said_by(n.source, n.trust_level) end
   from (select pgmem.caller() as caller) c cross join pgmem.visible_attempt a
   cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r
   cross join lateral pgmem.reviewed(r.attempt) n
@@ -372,6 +376,8 @@ outcomes text[] = {}: How it can be decided.
 restored_title text?: The title of the version that a revert brings back.
 restored_properties object?
 title text?: The title that the save would have.
+by person|agent?: Who asks; agent: also a program or a file.
+candidate_by person|agent?: Who said the memory that it concerns.
 $$);
 
 create or replace function pgmem.get_review(
@@ -386,7 +392,8 @@ begin
          case when a.status in ('saved', 'dropped', 'partial') then a.artifact_id else stored.id end, a.resolved_by,
          a.status not in ('saved', 'dropped', 'partial'), a.session_id, a.created_at, a.updated_at,
          stored.title, stored.props, pgmem.review_outcomes(r.attempt), back.title, back.props,
-         pgmem.asked_title(r.attempt, pgmem.caller())
+         pgmem.asked_title(r.attempt, pgmem.caller()), pgmem.said_by(a.source, a.trust_level),
+         case when n.id is not null then pgmem.said_by(n.source, n.trust_level) end
   into v_answer
   from pgmem.visible_attempt a
   cross join lateral (select row(a.*)::pgmem.save_attempt as attempt) r

@@ -27,6 +27,7 @@ select pgmem.declare_answer('extraction_candidate', $$
 A memory that the turns may touch, by its number.
 
 n integer, kind text, title text, text text?, version integer
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('extraction_answer', $$
@@ -73,7 +74,7 @@ begin
   into v_answer.turns from unnest(v_shown) with ordinality as s(seq, place) join pgmem.visible_node n on n.seq = s.seq;
   select coalesce(jsonb_agg(jsonb_build_object('n', s.place, 'kind', pgmem.extracted_kind(n.label), 'title', n.title,
            'text', left(coalesce(n.props ->> 'rationale', n.props ->> 'fact', n.props ->> 'content'), 500),
-           'version', n.version) order by s.place), '[]')
+           'version', n.version, 'by', pgmem.said_by(n.source, n.trust_level)) order by s.place), '[]')
   into v_answer.candidates
   from unnest(v_beside) with ordinality as s(seq, place) join pgmem.visible_node n on n.seq = s.seq;
   v_answer.remaining := (select count(*) from pgmem.visible_node n

@@ -168,7 +168,8 @@ begin
     on conflict (node_seq) do update
     set text_hash = excluded.text_hash, declined_by = excluded.declined_by, declined_at = excluded.declined_at;
   end if;
-  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version)::pgmem.edited_memory;
+  return row(v_node.id, v_node.label, v_node.title, v_node.status, v_node.version,
+             pgmem.said_by(v_node.source, v_node.trust_level))::pgmem.edited_memory;
 end;
 $$;
 comment on function pgmem.decide_rule is $$

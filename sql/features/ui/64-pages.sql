@@ -262,7 +262,7 @@ create or replace function pgmem.drawn_nodes(p_seqs bigint[], p_depths integer[]
 language sql stable set search_path = pgmem, pg_temp as $$
   select coalesce(jsonb_agg(jsonb_build_object(
            'id', n.id, 'label', n.label, 'title', left(n.title, 200), 'status', n.status, 'project', n.project,
-           'depth', coalesce(s.depth, 0)) order by s.depth, s.seq), '[]')
+           'depth', coalesce(s.depth, 0), 'by', pgmem.said_by(n.source, n.trust_level)) order by s.depth, s.seq), '[]')
   from unnest(p_seqs, p_depths) as s(seq, depth) join pgmem.visible_node n on n.seq = s.seq;
 $$;
 comment on function pgmem.drawn_nodes is 'Memories of a drawn graph as JSON; without depths all are in the middle.';
@@ -273,6 +273,7 @@ A memory of a drawn graph; depth counts the relations from the one in the middle
 
 like titled_memory
 project text?, depth integer
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('drawn_edge', $$
@@ -372,6 +373,7 @@ like titled_memory
 created_at timestamptz, valid_from timestamptz?, valid_to timestamptz?, replaced_by uuid?, replaced_at timestamptz?
 decided_by text?
 held held_period[] = {}: When it held, whichever of its states.
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.memory_lineage(p_id uuid) returns setof pgmem.line_entry
@@ -385,7 +387,7 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
       select e.src from pgmem.edge e where e.dst = line.seq and e.rel in ('SUPERSEDES', 'MERGES_INTO')) next
   )
   select n.id, n.label, n.title::text, n.status::text, n.created_at, coalesce(n.valid_from, n.begins_at), n.valid_to,
-         over.id, over.at, over.by, pgmem.held_periods(row(n.*)::pgmem.node)
+         over.id, over.at, over.by, pgmem.held_periods(row(n.*)::pgmem.node), pgmem.said_by(n.source, n.trust_level)
   from (select line.seq from line limit 200) line join pgmem.visible_node n on n.seq = line.seq
   left join lateral (
     select o.id, e.created_at as at, e.props ->> 'by' as by from pgmem.edge e
@@ -411,6 +413,7 @@ like titled_memory
 created_at timestamptz, valid_from timestamptz?, valid_to timestamptz?, replaced_by uuid?, replaced_at timestamptz?
 decided_by text?, line integer
 held held_period[] = {}: When it held, whichever of its states.
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 create or replace function pgmem.list_lines(
@@ -439,7 +442,7 @@ begin
     v_line := v_line + 1;
     for v_answer in
       select l.id, l.label, l.title, l.status, l.created_at, l.valid_from, l.valid_to, l.replaced_by, l.replaced_at,
-             l.decided_by, v_line, l.held
+             l.decided_by, v_line, l.held, l.by
       from pgmem.memory_lineage(v_found) l
     loop
       v_seen := v_seen || v_answer.id;
@@ -551,6 +554,8 @@ Two names that may be two spellings of one, the newer first, and the verb that m
 id uuid, label text, name text, project text?, created_at timestamptz, other_id uuid, other_label text
 other_name text, other_project text?, similarity float8, verb text?, arguments object = {}, text text?
 other_text text?
+by person|agent?: Who said it; agent: also a program or a file.
+other_by person|agent?: Who said the other one.
 $$);
 
 create or replace function pgmem.list_near_names(
@@ -560,7 +565,8 @@ create or replace function pgmem.list_near_names(
 language sql stable security definer set search_path = pgmem, pg_temp as $$
   select n.id, n.label, n.key::text, n.project, n.created_at, o.id, o.label, o.key::text, o.project, p.similarity,
          a.verb, a.arguments, pgmem.excerpt(pgmem.text_under(n.label, n.title, n.props)),
-         pgmem.excerpt(pgmem.text_under(o.label, o.title, o.props))
+         pgmem.excerpt(pgmem.text_under(o.label, o.title, o.props)),
+         pgmem.said_by(n.source, n.trust_level), pgmem.said_by(o.source, o.trust_level)
   from pgmem.near_name_pairs(pgmem.find_project(p_project_id)) p
   join pgmem.visible_node n on n.seq = p.seq join pgmem.visible_node o on o.seq = p.other_seq
   cross join lateral (

@@ -61,7 +61,7 @@ def test_a_save_names_what_it_contradicts_and_on_which_axis(
     first = note(call, theirs)
     assert first["conflicts"] == []
     assert note(call, ours)["conflicts"] == [
-        {"id": str(first["artifact_id"]), "axis": axis, "theirs": theirs, "ours": ours}
+        {"id": str(first["artifact_id"]), "axis": axis, "theirs": theirs, "ours": ours, "by": "agent"}
     ]
 
 
