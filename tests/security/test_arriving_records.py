@@ -178,7 +178,10 @@ class Chosen(NamedTuple):
         if way == "import" and self.record["label"] not in ("Decision", "Concept", "Technology", "Order"):
             return None
         if way == "vault" and (
-            self.record["label"] not in ("Context", "Concept") or "versions" in self.record
+            self.record["label"] not in ("Context", "Concept")
+            or "versions" in self.record
+            # A Context has no name: the title of its note is that of the file.
+            or (self.record["label"] == "Context" and "a name that is too long" in self.rules)
         ):
             return None
         return not self.rules & ASKED[way]

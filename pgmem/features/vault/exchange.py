@@ -285,7 +285,7 @@ class Vault:
             self._places[key] = found.place
             self._add_names(key, found)
             self.done.counts["saved"] += 1
-        for found, key, _ in made:
+        for found, key, item in made:
             if self._notes.get(key) is found:
                 now, memory = self._fields(key, found), self._memory_fields(key)
                 # What the store added, such as the day of a decision, goes into the note.
