@@ -327,6 +327,8 @@ class NearName(Answer):
     label: str
     name: str
     score: float
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Contradiction(Answer):
@@ -336,6 +338,8 @@ class Contradiction(Answer):
     axis: Literal["object", "number", "date", "negation", "preference"]
     theirs: str
     ours: str
+    by: Literal["person", "agent"] | None = None
+    """Who said theirs; agent: also a program or a file."""
 
 
 class NearDecision(Answer):
@@ -344,11 +348,14 @@ class NearDecision(Answer):
     id: UUID
     title: str
     date: Date
-    by: str
+    by: Literal["person", "agent"]
+    """Who said it; agent: also a program or a file."""
     score: float
     theirs: list[str]
     ours: list[str]
     outcome: Literal["replaced", "waits", "conflict", "beside"]
+    agent_id: str | None = None
+    """The agent's name, as it gave it."""
 
 
 class SaveResult(Answer):
@@ -400,6 +407,8 @@ class NamedNode(Answer):
     label: str
     name: str
     project: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Ambiguity(Answer):
@@ -610,6 +619,8 @@ class RecordedSession(Answer):
     open_items: list[str] = field(default_factory=list)
     next_actions: list[str] = field(default_factory=list)
     created_at: datetime
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class LabelledMemory(Answer):
@@ -740,6 +751,8 @@ class Reverted(KeyedMemory):
     dedup_outcome: str | None = None
     next_step: str | None = None
     save_id: UUID | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Forgotten(KeyedMemory):
@@ -782,6 +795,8 @@ class PlacedMemory(LabelledMemory):
 
     project: str | None = None
     status: str
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class CapturedTurns(Answer):
@@ -932,6 +947,8 @@ class RecalledMemory(Answer):
     title: str | None = None
     status: str | None = None
     verdict: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class RecallEntry(Answer):
@@ -960,6 +977,8 @@ class RecalledCount(Answer):
     status: str | None = None
     times: int
     verdict: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class RecallSums(Answer):
@@ -994,6 +1013,8 @@ class Finding(Answer):
     what: str
     arguments: dict[str, JsonValue] = field(default_factory=dict)
     similarity: float | None = None
+    by: list[str] = field(default_factory=list)
+    """Who said each, person or agent, in the order of titles."""
 
 
 class HygieneReport(Answer):
@@ -1023,6 +1044,8 @@ class StaleItem(LabelledMemory):
 
     freshness: str
     age_days: int
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class FreshnessReport(Answer):
@@ -1042,6 +1065,8 @@ class Confirmed(LabelledMemory):
     """A memory that still holds, and since when that is known."""
 
     confirmed_at: datetime
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class SurfaceMatch(Answer):
@@ -1110,6 +1135,8 @@ class EditedMemory(TitledMemory):
     """A memory after a person has corrected it."""
 
     version: int
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class OpenSave(SaveResult):
@@ -1149,6 +1176,10 @@ class Review(Answer):
     """The memory that is stored already and would be brought in; title and rationale are its texts."""
     outcomes: list[str] = field(default_factory=list)
     """How it can be decided."""
+    by: Literal["person", "agent"] | None = None
+    """Who asks; agent: also a program or a file."""
+    candidate_by: Literal["person", "agent"] | None = None
+    """Who said the memory that it resembles."""
 
 
 class ReviewDetail(Answer):
@@ -1182,6 +1213,10 @@ class ReviewDetail(Answer):
     restored_properties: dict[str, JsonValue] | None = None
     title: str | None = None
     """The title that the save would have."""
+    by: Literal["person", "agent"] | None = None
+    """Who asks; agent: also a program or a file."""
+    candidate_by: Literal["person", "agent"] | None = None
+    """Who said the memory that it concerns."""
 
 
 class ProposedInsight(Answer):
@@ -1241,6 +1276,8 @@ class JoinedMemory(LabelledMemory):
     """A memory and the number of its relations."""
 
     relations: int
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class JoinedMemories(Answer):
@@ -1278,6 +1315,8 @@ class LineDecision(Answer):
     status: str
     age: int
     created_at: datetime
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Lineages(Answer):
@@ -1362,6 +1401,8 @@ class DrawnNode(TitledMemory):
 
     project: str | None = None
     depth: int
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class DrawnEdge(Answer):
@@ -1400,6 +1441,8 @@ class LineEntry(TitledMemory):
     decided_by: str | None = None
     held: list[HeldPeriod] = field(default_factory=list)
     """When it held, whichever of its states."""
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class NumberedEntry(TitledMemory):
@@ -1414,6 +1457,8 @@ class NumberedEntry(TitledMemory):
     line: int
     held: list[HeldPeriod] = field(default_factory=list)
     """When it held, whichever of its states."""
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class NearPair(Answer):
@@ -1433,6 +1478,10 @@ class NearPair(Answer):
     arguments: dict[str, JsonValue] = field(default_factory=dict)
     text: str | None = None
     other_text: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+    other_by: Literal["person", "agent"] | None = None
+    """Who said the other one."""
 
 
 class Waiting(Answer):
@@ -1908,6 +1957,8 @@ class ExtractionCandidate(Answer):
     title: str
     text: str | None = None
     version: int
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class Extraction(Answer):

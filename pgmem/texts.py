@@ -167,14 +167,14 @@ def title_line(item: Mapping[str, Any]) -> str:
 
 def open_line(item: Mapping[str, Any]) -> str:
     """Return what a session left open as a line."""
-    return f"- [Open since {str(item['at'])[:10]}] {_line(str(item['item']), 300)}"
+    return f"- [Open{by(item)} since {str(item['at'])[:10]}] {_line(str(item['item']), 300)}"
 
 
 def replaced_line(one: Mapping[str, Any]) -> str:
     """Return a replacement as a line."""
     return (
-        f"- [Replaced on {str(one['at'])[:10]}] {_line(str(one['title']), 150)} | now: "
-        f"{_line(str(one['with']), 150)}"
+        f"- [Replaced on {str(one['at'])[:10]}] {_line(str(one['title']), 150)}{_said(one, 'by')} | now: "
+        f"{_line(str(one['with']), 150)}{_said(one, 'with_by')}"
     )
 
 
@@ -232,9 +232,14 @@ def _titled(title: str, text: str) -> str:
     return text if begins else f"{title}: {text}"
 
 
-def conflict_line(title: str, other: str) -> str:
+def conflict_line(pair: Mapping[str, Any]) -> str:
     """Return an open conflict as a line."""
-    return f"- [Conflict] {_line(title, 150)} | {_line(other, 150)}: ask which one holds."
+    one, other = _line(str(pair["title"]), 150), _line(str(pair["with_title"]), 150)
+    return f"- [Conflict] {one}{_said(pair, 'by')} | {other}{_said(pair, 'with_by')}: ask which one holds."
+
+
+def _said(pair: Mapping[str, Any], name: str) -> str:
+    return f" (by {pair[name]})"
 
 
 def conversation_lines(conversation: Mapping[str, Any] | None) -> list[str]:
@@ -291,7 +296,7 @@ def result_line(result: Mapping[str, Any]) -> str:
 def card_line(card: Mapping[str, Any]) -> str:
     """Return a card of a digest as a line: what it says of the file, and whether it may be outdated."""
     state = ", may be outdated" if card.get("stale") else ""
-    return f"- [{str(card['kind']).replace('_', ' ')}{state}] {_line(str(card['statement']), 300)}"
+    return f"- [{str(card['kind']).replace('_', ' ')}{by(card)}{state}] {_line(str(card['statement']), 300)}"
 
 
 def files_line(paths: Iterable[str]) -> str:

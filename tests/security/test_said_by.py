@@ -1,5 +1,5 @@
 """Every answer that shows the text of a memory says who said it: an agent's words beside a person's carry no less weight
-with a reader who cannot tell them apart."""
+with a reader who takes them for one."""
 
 from __future__ import annotations
 
@@ -92,8 +92,8 @@ def test_a_save_names_who_said_what_it_is_near_to_or_contradicts(call: Call, row
                 project_id=shop)  # fmt: skip
     assert {one["by"] for one in made["near_names"]} == {"person"}
     assert [one["by"] for one in made["did_you_mean"][0]["candidates"]] == ["person", "person"]
-    call("save_context", content="Our CI runs on Buildkite.", project_id=shop)
-    found = call("save_context", content="Our CI runs on GitHub Actions.", project_id=shop)["conflicts"]
+    call("save_context", content="The package manager is npm.", project_id=shop)
+    found = call("save_context", content="The package manager is pnpm.", project_id=shop)["conflicts"]
     assert [one["by"] for one in found] == ["agent"]
 
 
@@ -164,3 +164,47 @@ def test_a_corrected_and_a_restored_memory_say_who_says_it_now(call: Call, rows:
     as_source(rows, "mcp")
     held = call("revert", label="Context", key=str(noted), version=1)
     assert (held["status"], held["by"]) == ("failed", "person")
+
+
+def test_what_a_hook_brings_says_who_said_it(call: Call, rows: Rows, shop: str) -> None:
+    """The items that a session begins with were brought as if nobody had said them."""
+    call(
+        "save_session",
+        objective="Count",
+        open_items=["The tills of the north depot are not counted."],
+        project_id=shop,
+    )
+    call("save_decision", title="Refuse cash", rationale="Less theft.", project_id=shop)
+    call("relate", from_label="Decision", from_key="Take cards at the till", rel_type="CONFLICTS_WITH",
+         to_label="Decision", to_key="Refuse cash", project_id=shop)  # fmt: skip
+    call("save_decision", title="Count tills on Monday", rationale="Calm.", project_id=shop)
+    old = rows("select id::text from pgmem.node where title = 'Count tills on Monday'")[0]["id"]
+    as_source(rows, "cli")
+    call("save_decision", title="Count tills on Friday", rationale="Full.", supersedes=old, project_id=shop)
+    call(
+        "save_pattern",
+        trigger="pytest fails: no such table till",
+        repeatable_steps=["Run make tables."],
+        project_id=shop,
+    )
+    call("save_context", content="Never run git push --force on main.", project_id=shop)
+    opening = call("project_opening", project_id=shop)
+    assert [one["by"] for one in opening["open_items"]] == ["agent"]
+    assert [(one["by"], one["with_by"]) for one in opening["conflicts"]] == [("person", "agent")]
+    assert [(one["by"], one["with_by"]) for one in opening["replaced"]] == [("agent", "person")]
+    assert {one["title"]: one["by"] for one in opening["decisions"]}["Refuse cash"] == "agent"
+    assert opening["session"]["by"] == "agent"
+    brought = {
+        "memory_for_prompt": call(
+            "memory_for_prompt", prompt="Do we take cards at the till or refuse them?", project_id=shop
+        ),
+        "memory_for_act": call(
+            "memory_for_act", tool="Bash", command="git push --force origin main", project_id=shop
+        ),
+        "memory_for_error": call(
+            "memory_for_error", output="E  no such table till", command="pytest", project_id=shop
+        ),
+    }
+    for verb, answer in brought.items():
+        matches = answer["matches"] if isinstance(answer, dict) else answer
+        assert {one["by"] for one in matches} in ({"person"}, {"person", "agent"}), verb

@@ -311,7 +311,7 @@ def _parts(found: Mapping[str, Any], opening: Mapping[str, Any]) -> texts.Openin
         open_items=[texts.open_line(item) for item in opening["open_items"]],
         standing=[(str(item["id"]), texts.standing_line(item)) for item in found["standing"]],
         changes=[
-            *(texts.conflict_line(*pair) for pair in opening["conflicts"]),
+            *(texts.conflict_line(pair) for pair in opening["conflicts"]),
             *(texts.replaced_line(one) for one in opening["replaced"]),
         ],
         done=[*said, *latest] if newer else [*latest, *said],  # no agent saved what was last worked on

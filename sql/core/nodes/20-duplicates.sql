@@ -268,7 +268,7 @@ create or replace function pgmem.contradicted(p_node pgmem.node) returns table (
   id uuid,
   axis text,
   theirs text,
-  by text,
+  said_by text,
   is_plain boolean,
   is_newer boolean
 )
@@ -330,7 +330,7 @@ begin
     where c.seq <> all (pgmem.held_beside(p_node.seq) || p_beside)
   loop
     v_result := v_result || jsonb_build_object('id', v_found.id, 'axis', v_found.axis, 'theirs', v_found.theirs,
-      'by', v_found.by, 'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
+      'by', v_found.said_by, 'ours', pgmem.stated(p_node.label, p_node.title, p_node.props));
     if not v_found.is_plain then
       v_made := pgmem.insert_edge(v_found.seq, 'CONFLICTS_WITH', p_node.seq);
       continue;

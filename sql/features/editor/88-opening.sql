@@ -22,15 +22,15 @@ comment on function pgmem.word_forms is 'The words of a text that count, each in
 
 
 create or replace function pgmem.open_items(p_tenants text[], p_project_seq bigint, p_config text)
-returns table (seq bigint, id uuid, at timestamptz, item text)
+returns table (seq bigint, id uuid, at timestamptz, item text, by text)
 language sql stable rows 20 set search_path = pgmem, pg_temp as $$
   with session as materialized (
-    select n.seq, n.id, n.created_at, n.props from pgmem.node n
+    select n.seq, n.id, n.created_at, n.props, pgmem.said_by(n.source, n.trust_level) as by from pgmem.node n
     where n.label = 'Session' and n.tenant = any (p_tenants) and n.project_seq = p_project_seq
       and pgmem.is_live(n.status, n.valid_from, n.valid_to)
     order by n.seq desc limit 1000
   ), item as materialized (
-    select row_number() over (order by s.seq desc, i.place) as number, s.seq, s.id, s.created_at, i.text,
+    select row_number() over (order by s.seq desc, i.place) as number, s.seq, s.id, s.created_at, i.text, s.by,
            pgmem.word_forms(i.text, p_config) as words
     from session s
     cross join lateral jsonb_array_elements_text(coalesce(nullif(s.props -> 'open_items', 'null'), '[]'))
@@ -54,7 +54,7 @@ language sql stable rows 20 set search_path = pgmem, pg_temp as $$
     -- What is named again as open is the same item only if neither says much more.
     having count(*) >= 0.6 * max(i.words) and (s.kind = 'done' or count(*) >= 0.6 * max(s.words))
   )
-  select i.seq, i.id, i.created_at, i.text from item i
+  select i.seq, i.id, i.created_at, i.text, i.by from item i
   where i.number not in (select n.number from named n)
   order by i.number;
 $$;
@@ -63,9 +63,9 @@ comment on function pgmem.open_items is
 
 
 create or replace function pgmem.last_replacements(p_tenants text[], p_project_seq bigint, p_since timestamptz, p_limit integer)
-returns table (title text, with_title text, at timestamptz)
+returns table (title text, with_title text, at timestamptz, by text, with_by text)
 language sql stable rows 5 set search_path = pgmem, pg_temp as $$
-  select o.title, n.title, e.created_at
+  select o.title, n.title, e.created_at, pgmem.said_by(o.source, o.trust_level), pgmem.said_by(n.source, n.trust_level)
   from pgmem.node n join pgmem.edge e on e.src = n.seq and e.rel = 'SUPERSEDES'
   join pgmem.node o on o.seq = e.dst and o.tenant = any (p_tenants)
   where n.label = 'Decision' and n.tenant = any (p_tenants) and n.project_seq = p_project_seq
@@ -156,14 +156,16 @@ declare
   v_scope  pgmem.scope_state := pgmem.resolve_scope(v_caller, p_project_id, null);
   v_config text := coalesce(v_scope.text_config, pgmem.setting_text('text_config'));
 begin
-  select coalesce(jsonb_agg(jsonb_build_array(c.title, c.with_title) order by c.created_at desc), '[]') into conflicts
+  select coalesce(jsonb_agg(jsonb_build_object('title', c.title, 'by', c.by, 'with_title', c.with_title, 'with_by', c.with_by)
+           order by c.created_at desc), '[]') into conflicts
   from (select * from pgmem.open_conflict o where v_scope.project_seq in (o.project_seq, o.with_project_seq)
         order by o.created_at desc limit 3) c;
   -- Counted as far as the number matters.
   waiting_rules := (select count(*) from pgmem.rules_that_wait(v_caller, v_scope.project_seq, 100));
-  open_items := (select coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'at', o.at, 'item', o.item) order by o.seq desc), '[]')
+  open_items := (select coalesce(jsonb_agg(jsonb_build_object('id', o.id, 'at', o.at, 'item', o.item, 'by', o.by) order by o.seq desc), '[]')
                  from (select * from pgmem.open_items(v_caller.tenants, v_scope.project_seq, v_config)) o);
-  replaced := (select coalesce(jsonb_agg(jsonb_build_object('title', r.title, 'with', r.with_title, 'at', r.at) order by r.at desc), '[]')
+  replaced := (select coalesce(jsonb_agg(jsonb_build_object('title', r.title, 'with', r.with_title, 'at', r.at, 'by', r.by, 'with_by', r.with_by)
+                                           order by r.at desc), '[]')
                from pgmem.last_replacements(v_caller.tenants, v_scope.project_seq, pgmem.now() - interval '7 days', 3) r);
   select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'label', 'Decision', 'title', d.title, 'created_at', d.created_at,
              'by', pgmem.said_by(d.source, d.trust_level), 'rationale', left(d.props ->> 'rationale', 300), 'wrong', d.wrong)
@@ -206,9 +208,9 @@ $$;
 comment on function pgmem.project_opening is $$
 What a session of a project begins with beside its instructions: open items, conflicts, replacements, the last work, and decisions.
 
-open_items are {id, at, item} of the sessions that named them, until a later session names the item among its actions or
-decisions; the newest first. conflicts are pairs of titles, the newest three. replaced are {title, with, at} of the last
-seven days. conversation holds session_id, at, asked (the first and the last two things that a person asked), answered (the
+open_items are {id, at, item, by} of the sessions that named them, until a later session names the item among its actions or
+decisions; the newest first. conflicts are {title, by, with_title, with_by}, the newest three. replaced are {title, by, with, with_by, at} of the last
+seven days. by is who said it, person or agent. conversation holds session_id, at, asked (the first and the last two things that a person asked), answered (the
 end of the last answer), open_items (sentences about what is left), done (edited, failed and committed: those, the latest
 six, and all, their number) and by (agent, as a program recorded it); null: none was captured. session is the newest
 session that an agent saved. decisions are the newest and most used live decisions of

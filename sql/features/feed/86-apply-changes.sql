@@ -225,6 +225,7 @@ declare
   v_present integer;
   v_below   integer[];
   v_differs boolean;
+  v_back    boolean;
   v_later   boolean := v_given.updated_at > p_node.updated_at;
 begin
   p_record := pgmem.known_states(p_record, v_mine, p_caller);
@@ -243,8 +244,10 @@ begin
          (select count(*) from mine m where not exists (
             select from theirs o where (o.at, o.digest) = (m.at, m.digest))),
          (select h.digest from held h where h.state ? 'present')
-           is distinct from (select o.digest from theirs o where o.state ? 'present')
-  into v_states, v_arrived, v_unseen, v_differs from together t;
+           is distinct from (select o.digest from theirs o where o.state ? 'present'),
+         exists (select from held h join theirs o on (o.at, o.digest) = (h.at, h.digest)
+                 where h.state ? 'present' and not o.state ? 'present')
+  into v_states, v_arrived, v_unseen, v_differs, v_back from together t;
   if v_arrived = 0 and not v_later and v_given.created_at >= p_node.created_at then
     return 'present';
   end if;
@@ -268,13 +271,15 @@ begin
   if pgmem.outranked(p_node.trust_level, p_caller) then
     raise exception using errcode = 'PM004', message = format(
       'It has trust %s here and the caller %s: a person decides.', p_node.trust_level, p_caller.trust_level);
-  elsif v_differs and exists (
+  -- The same text with less trust, by a store that had this state: somebody took a word back there.
+  elsif (v_differs or v_back) and exists (
       select from unnest(v_states) with ordinality as s(state, place)
       where (s.state ->> 'arrived')::boolean and s.state ? 'present'
         and (s.place = any (v_below) or (s.place = v_present or v_whole) and (s.state ->> 'weight')::float8 < p_node.trust_level)) then
-    raise exception using errcode = 'PM004', message = format(
-      'It has trust %s here, and what was made of it there has %s (%s): a person decides.', p_node.trust_level,
-      v_given.trust_level, v_given.source);
+    raise exception using errcode = 'PM004', message = format(case when v_differs
+      then 'It has trust %s here, and what was made of it there has %s (%s): a person decides.'
+      else 'It has trust %s here and was taken back there, to %s (%s): a person decides, and reverts it here too.' end,
+      p_node.trust_level, v_given.trust_level, v_given.source);
   end if;
   if v_wins then
     v_node.key := v_last ->> 'key';

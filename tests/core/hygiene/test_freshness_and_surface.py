@@ -43,6 +43,7 @@ def test_memories_are_current_for_seven_days_recent_for_thirty_then_stale(
         "title": "Sell tea",
         "age_days": 60,
         "freshness": "stale",
+        "by": "agent",
     }
 
 

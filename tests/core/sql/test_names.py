@@ -126,6 +126,7 @@ def test_a_stub_that_resembles_a_name_is_reported_in_the_answer(call: Call) -> N
     (item,) = found["near_names"]
     assert item == {
         "new_name": "Kestrell",
+        "by": "agent",
         "id": str(kestrel["id"]),
         "label": "Technology",
         "name": "Kestrel",

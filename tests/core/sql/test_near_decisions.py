@@ -90,7 +90,8 @@ def test_the_answer_names_what_a_near_title_replaced(decide: Any, rows: Rows) ->
             "id": str(old["artifact_id"]),
             "title": "Write the cart service in Go",
             "date": str(date.today()),
-            "by": "ada",
+            "by": "agent",
+            "agent_id": "ada",
             "score": 0.71,
             "theirs": ["cart"],
             "ours": ["search"],
@@ -98,7 +99,7 @@ def test_the_answer_names_what_a_near_title_replaced(decide: Any, rows: Rows) ->
         }
     ]
     assert new["next_step"] == (
-        f"“Write the cart service in Go” ({date.today()}, ada) was replaced, as its title is alike;"
+        f"“Write the cart service in Go” ({date.today()}, by the agent ada) was replaced, as its title is alike;"
         f" if both hold, save this one again with beside: {old['artifact_id']}."
     )
 

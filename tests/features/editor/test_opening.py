@@ -130,7 +130,7 @@ def test_a_replacement_of_this_week_is_named(call: Call, begin: Begin) -> None:
     (old,) = decide(call, "Close the vault at six")
     decide(call, "Close the vault at seven", supersedes=old)
     text = begin()
-    assert "Close the vault at six | now: Close the vault at seven" in text
+    assert "Close the vault at six (by agent) | now: Close the vault at seven (by agent)" in text
     assert text.index("[Replaced on") < text.index("- [Decision")
 
 

@@ -172,7 +172,10 @@ async def test_the_relation_of_an_agent_there_does_not_say_that_a_persons_decisi
     }
     assert await apply(server, edge) == [("taken", None)]
     done = await in_step(pair)
-    assert [arrival.outcome for side, arrival in done.shown if side == "here"] == ["refused"]
+    edges = [
+        arrival.outcome for side, arrival in done.shown if (side, arrival.title) == ("here", "SUPERSEDES")
+    ]
+    assert edges == ["refused"]
     assert [edge[0] for edge in content(laptop.dsn)["edges"]] == []
 
 
@@ -189,3 +192,26 @@ async def test_what_is_in_a_project_arrives_although_a_person_made_the_project_t
     assert [outcome for outcome, _ in rows] == ["merged", "taken"]
     (project,) = [row for row in content(server.dsn)["nodes"] if row["label"] == "Project"]
     assert project["trust_level"] == 1.0
+
+
+async def test_a_rule_that_a_person_takes_back_in_one_store_is_asked_about_in_the_other(pair: Pair) -> None:
+    """Both said the same, so the other store kept it as an order, and nobody was asked."""
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await agent_of(laptop).save_context("Always wrap parcels twice.", "shop")
+    (rule,) = await laptop.list_rules("shop")
+    await laptop.decide_rule(rule.id, rule.version, True, "ann")
+    await in_step(pair)
+    await laptop.revert("Context", str(rule.id), 1)
+    done = await in_step(pair)
+    (refused,) = [arrival for _, arrival in done.shown if arrival.outcome == "refused"]
+    assert "was taken back there, to 0.5 (mcp): a person decides, and reverts it here too" in str(
+        refused.reason
+    )
+    standing = [(await memory.retrieve_context("shop")).standing for memory in pair]
+    assert [len(each) for each in standing] == [0, 1]
+    await server.revert("Context", str(rule.id), 1)
+    done = await in_step(pair)
+    assert done.here["refused"] + done.there["refused"] == 0
+    assert [(await memory.retrieve_context("shop")).standing for memory in pair] == [[], []]
+    assert await server.list_outstanding() == []
