@@ -301,12 +301,15 @@ begin
   v_answer.query_used := coalesce(p_names[1], '');
   v_answer.next_step := 'Nothing to say.';
   v_config := coalesce(v_scope.text_config, pgmem.setting_text('text_config'));
-  -- As a text may write it: the parser keeps what leads a path, and takes one apart at \.
+  -- A text is found by the parts of the names in it; one whose parts are all too common for that, such as to.do, as a whole.
   select string_agg(distinct format('(%s)', q.words), ' | ') into v_matching
   from unnest(p_names) as name
-  cross join lateral (values (name), ('./' || name), ('/' || name), ('~/' || name), (replace(name, '/', ' '))) as v(form)
-  cross join lateral (select plainto_tsquery(v_config::regconfig, pgmem.segment(v.form))::text) as q(words)
-  where q.words <> '';
+  cross join lateral (select plainto_tsquery(v_config::regconfig, pgmem.parted(name))::text) as p(parts)
+  cross join lateral (
+    select nullif(p.parts, '') as words
+    union all
+    select pgmem.lexeme_query(w)::text from unnest(pgmem.wholes(name)) w where p.parts = '') as q
+  where q.words is not null;
   if v_matching is null or v_scope.scope_state = 'uncertain' then
     return v_answer;
   end if;
