@@ -6,6 +6,7 @@
                  messages bare
     cursor       {role, message: {content}}; what a person typed is in <user_query>
     gemini-cli   {id, type: user | gemini, content, displayContent?}
+    qwen-code    {uuid, type: user | assistant, message: {role, parts}, subtype?, provenance?, systemPayload?}
     copilot      {type: user.message | assistant.message, data: {content}, id}, of Copilot CLI and of VS Code
     windsurf     {type, status, TYPE: {…}}: user_input and planner_response
 
@@ -100,6 +101,13 @@ def form_of(entry: Entry) -> str | None:
         return "gemini-cli"
     if kind is None and "id" in entry and "timestamp" in entry:
         return "codex"
+    message = entry.get("message")
+    if (
+        kind == "tool_result"
+        or "systemPayload" in entry
+        or (isinstance(message, dict) and "parts" in message)
+    ):
+        return "qwen-code"
     return "claude-code" if isinstance(kind, str) else None
 
 
@@ -126,6 +134,8 @@ def texts(content: object, context: Context, *, where: str = "part") -> list[str
 
 def _part(part: Entry, context: Context, where: str) -> list[str]:
     kind = kind_of(part)
+    if part.get("thought") is True:
+        return []
     if kind in _TEXT_TYPES and isinstance(part.get("text"), str):
         fields(part, _PART_FIELDS, context, f"the {where}s of type {kind or 'text'}")
         return [part["text"]] if part["text"].strip() else []
@@ -463,6 +473,58 @@ def gemini_cli(entry: Entry, context: Context) -> Iterator[Spoken]:
     )
 
 
+# Qwen Code
+
+_QWEN_LINE = frozenset(
+    "uuid parentUuid sessionId timestamp type subtype provenance goalContext backgroundTurn deliveredTurn cwd version"
+    " gitBranch promptId message usageMetadata model contextWindowSize toolCallResult systemPayload agentId agentName"
+    " agentColor isSidechain agentRunId agentRound externalInputKind forkedFrom daemonPromptId".split()
+)
+_QWEN_SAID = (None, "mid_turn_user_message", "user_text_elements")
+_QWEN_PUT_IN = frozenset(
+    "notification background_task_completed cron goal_runtime goal_state goal_turn_end agent_bootstrap"
+    " agent_launch_prompt agent_retry agent_session_ready turn_result slash_command at_command".split()
+)
+_QWEN_BROUGHT = "<qwen:user-prompt-submit-context>"
+
+
+def qwen_code(entry: Entry, context: Context) -> Iterator[Spoken]:
+    """Read a record of Qwen Code; provenance and subtype say who said it."""
+    kind, subtype = kind_of(entry), kind_of(entry, "subtype")
+    context.session = _text(entry.get("sessionId")) or context.session
+    context.folder = context.folder or _text(entry.get("cwd"))
+    context.release = _text(entry.get("version")) or context.release
+    message = entry.get("message")
+    if kind in ("system", "tool_result") or subtype in _QWEN_PUT_IN:
+        return
+    if kind not in ("user", "assistant") or subtype not in _QWEN_SAID:
+        if holds_words(entry):
+            context.meet(f"the line type {_named(subtype or kind)}")
+        return
+    if not isinstance(message, dict) or entry.get("provenance") not in (
+        None,
+        "real_user",
+        "assistant_output",
+    ):
+        return
+    fields(entry, _QWEN_LINE, context, f"lines of type {kind}")
+    payload = entry.get("systemPayload")
+    brought = isinstance(payload, dict) and isinstance(payload.get("hookContext"), str)
+    shown = _text(payload.get("displayText")) if brought and isinstance(payload, dict) else None
+    found = [shown] if shown and kind == "user" else texts(message.get("parts"), context)
+    copied = entry.get("forkedFrom")
+    name = copied.get("messageUuid") if isinstance(copied, dict) else None
+    yield Spoken(
+        str(kind),
+        [text for text in found if not text.startswith(_QWEN_BROUGHT)],
+        _text(name) or _text(entry.get("uuid")),
+        entry.get("timestamp"),
+        str(entry.get("agentId") or "subagent") if entry.get("isSidechain") else None,
+        by_person=kind == "user" and entry.get("provenance") == "real_user",
+        session=_text(entry.get("sessionId")),
+    )
+
+
 # Copilot CLI, and Copilot of VS Code
 
 _COPILOT_FAMILIES = re.compile(
@@ -543,6 +605,7 @@ FORMS: Mapping[str, Form] = {
     "copilot": copilot,
     "cursor": cursor,
     "gemini-cli": gemini_cli,
+    "qwen-code": qwen_code,
     "windsurf": windsurf,
 }
 """The readers of a line, by the name of the client."""

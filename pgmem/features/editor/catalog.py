@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,8 +18,9 @@ from pgmem.database.dsn import without_secrets
 from pgmem.programs import AGAIN, installed
 
 Client = Literal[
-    "claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini-cli", "windsurf", "zed"
-]
+    "claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini-cli", "windsurf", "zed",
+    "opencode", "copilot-cli", "hermes", "openclaw", "qwen-code", "cline",
+]  # fmt: skip
 
 
 class Change(NamedTuple):
@@ -39,6 +41,12 @@ _MATCHERS: dict[str, dict[str, str]] = {
     },
     "codex": {"PreToolUse": "Bash|apply_patch|Edit|Write", "PostToolUse": "Bash"},
     "gemini-cli": {"AfterTool": "run_shell_command|write_file|replace"},
+    "qwen-code": {
+        "PostToolUse": "run_shell_command|write_file|edit",
+        "PostToolUseFailure": "run_shell_command",
+    },
+    "copilot-cli": {"PostToolUse": "bash|powershell|create|edit|str_replace_editor|apply_patch"},
+    "hermes": {"pre_tool_call": "terminal"},
 }
 """The tools of an event that is of tools: those that run a command, change a file, or call another server."""
 _CLAUDE_EVENTS = (
@@ -53,6 +61,12 @@ _CURSOR_EVENTS = (
     *("sessionStart", "beforeSubmitPrompt", "beforeShellExecution", "postToolUse", "afterAgentResponse"),
     "sessionEnd",
 )
+# Qwen Code wants a decision from PreToolUse, and Copilot CLI refuses a tool if a hook before it does not start.
+_QWEN_EVENTS = (
+    "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure SubagentStart PreCompact Stop SubagentStop SessionEnd"
+).split()
+_COPILOT_EVENTS = "SessionStart UserPromptSubmit PostToolUse PreCompact Stop SubagentStop SessionEnd".split()
+_HERMES_EVENTS = "pre_llm_call pre_tool_call post_llm_call on_session_end".split()
 
 
 def command(*, shared: bool = False) -> list[str]:
@@ -102,7 +116,7 @@ class _Place(NamedTuple):
         kept = {name: self.environment[name] for name in names if self.environment.get(name)}
         return {**found, "env": kept} if kept else found
 
-    def hook(self, event: str, client: Client) -> str:
+    def hook(self, event: str, client: str) -> str:
         """Return the command of a hook. Everybody on the machine can read it, so it holds no password."""
         words = [*command(shared=self.folder is not None), "hook", event, "--client", client]
         if dsn := self.environment.get("PGMEM_DSN"):
@@ -181,6 +195,87 @@ def _zed(place: _Place) -> list[Change]:
     return [Change(folder / "settings.json", ("context_servers", "pgmem"), place.server(source="custom"))]
 
 
+def _opencode(place: _Place) -> list[Change]:
+    own, base = place.environment.get("OPENCODE_CONFIG"), place.environment.get("XDG_CONFIG_HOME")
+    folder = place.folder or (Path(base) if base else place.home / ".config") / "opencode"
+    file = Path(own) if own and not place.folder else folder / "opencode.json"
+    if not (own and not place.folder) and not file.exists() and (folder / "opencode.jsonc").exists():
+        file = folder / "opencode.jsonc"
+    server = place.server()
+    entry: dict[str, Any] = {"type": "local", "command": [server["command"], *server["args"]]}
+    if "env" in server:
+        entry["environment"] = server["env"]
+    if _holds(file, "mcp", "servers"):  # written for OpenCode 2, which reads the form of 1 too
+        return [Change(file, ("mcp", "servers", "pgmem"), entry)]
+    return [Change(file, ("mcp", "pgmem"), {**entry, "enabled": True})]
+
+
+def _holds(file: Path, *keys: str) -> bool:
+    """Whether a settings file has an object at a path."""
+    from pgmem import plain_files
+    from pgmem.features.editor import jsonc
+
+    try:
+        found = jsonc.plain(plain_files.read(Path(os.path.realpath(file)), 2**20).decode())
+    except (OSError, UnicodeDecodeError, jsonc.Unreadable):
+        return False
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return isinstance(found, dict)
+
+
+def _copilot_cli(place: _Place) -> list[Change]:
+    own = place.environment.get("COPILOT_HOME")
+    folder = place.folder / ".github" if place.folder else Path(own) if own else place.home / ".copilot"
+    servers, hooks = (
+        folder / ("mcp.json" if place.folder else "mcp-config.json"),
+        folder / "hooks" / "pgmem.json",
+    )
+    found = [Change(servers, ("mcpServers", "pgmem"), place.server(type="local", tools=["*"]))]
+    found.append(Change(hooks, ("version",), 1))
+    for event in _COPILOT_EVENTS:
+        tools = _MATCHERS["copilot-cli"].get(event)
+        hook = {"type": "command", "command": place.hook(event, "copilot"), "timeoutSec": 20}
+        found.append(Change(hooks, ("hooks", event), {**({"matcher": tools} if tools else {}), **hook}, True))
+    return found
+
+
+def _hermes(place: _Place) -> list[Change]:
+    own = place.environment.get("HERMES_HOME")
+    file = (Path(own) if own else place.home / ".hermes") / "config.yaml"
+    found = [Change(file, ("mcp_servers", "pgmem"), place.server())]
+    for event in _HERMES_EVENTS:
+        tools = _MATCHERS["hermes"].get(event)
+        hook = {"command": place.hook(event, "hermes"), "timeout": 20}
+        found.append(Change(file, ("hooks", event), {**({"matcher": tools} if tools else {}), **hook}, True))
+    return found
+
+
+def _openclaw(place: _Place) -> list[Change]:
+    file, state = (place.environment.get(f"OPENCLAW_{name}") for name in ("CONFIG_PATH", "STATE_DIR"))
+    folder = Path(state) if state else place.home / ".openclaw"
+    return [
+        Change(Path(file) if file else folder / "openclaw.json", ("mcp", "servers", "pgmem"), place.server())
+    ]
+
+
+def _qwen_code(place: _Place) -> list[Change]:
+    file = (place.folder or place.home) / ".qwen" / "settings.json"
+    found = [Change(file, ("mcpServers", "pgmem"), place.server())]
+    return found + place.grouped(file, "qwen-code", _QWEN_EVENTS, 20_000, name="pgmem")
+
+
+def _cline(place: _Place) -> list[Change]:
+    own = place.environment.get("CLINE_MCP_SETTINGS_PATH")
+    name = "cline_mcp_settings.json"
+    file = Path(own) if own else place.home / ".cline" / "data" / "settings" / name
+    before = (
+        _application(place, "Code") / "User" / "globalStorage" / "saoudrizwan.claude-dev" / "settings" / name
+    )
+    files = [file, before] if before.exists() else [file]  # the extension kept its own before it shared them
+    return [Change(each, ("mcpServers", "pgmem"), place.server(disabled=False)) for each in files]
+
+
 def _application(place: _Place, name: str) -> Path:
     """Return the directory in which a desktop program keeps its settings."""
     home, environment = place.home, place.environment
@@ -200,9 +295,31 @@ _CLIENTS: dict[str, Callable[[_Place], list[Change]]] = {
     "gemini-cli": _gemini_cli,
     "windsurf": _windsurf,
     "zed": _zed,
+    "opencode": _opencode,
+    "copilot-cli": _copilot_cli,
+    "hermes": _hermes,
+    "openclaw": _openclaw,
+    "qwen-code": _qwen_code,
+    "cline": _cline,
 }
 CLIENTS = tuple(_CLIENTS)
 """The clients that `pgmem connect` knows."""
+WITHOUT_PROJECT = ("claude-desktop", "windsurf", "hermes", "openclaw", "cline")
+"""Those whose settings are of a user alone."""
+
+
+def by_hand(client: str, found: Sequence[Change]) -> str:
+    """Return how a person adds the server where a file cannot be changed; empty where it says nothing new.
+
+    Args:
+        client: one of `CLIENTS`.
+        found: its changes.
+    """
+    if client == "openclaw":  # its JSON5 is more than JSON with comments
+        return f"Or run: openclaw mcp set pgmem {shlex.quote(json.dumps(found[0].value))}"
+    if client == "hermes":
+        return f"Or add under mcp_servers by hand: pgmem: {json.dumps(found[0].value)}"
+    return ""
 
 
 def changes(client: str, home: Path, folder: Path | None, environment: Mapping[str, str]) -> list[Change]:
@@ -227,6 +344,8 @@ def starts_unsafely(entry: Any) -> bool:
     if not isinstance(entry, Mapping):
         return False
     given, arguments = entry.get("command"), entry.get("args")
+    if isinstance(given, list):
+        given, arguments = str(given[0]) if given else "", given[1:]
     if isinstance(given, str):
         words = [given, *map(str, arguments)] if isinstance(arguments, list) else _words(given)
         if ("-m", "pgmem") in pairwise(words):

@@ -25,6 +25,7 @@ from pgmem.cli.options import (
     store_command,
     terminal,
 )
+from pgmem.errors import InvalidArgument
 from pgmem.escaping import counted, visible
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def connect(
         str,
         typer.Argument(
             metavar="CLIENT",
-            help="claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf or zed.",
+            help="claude-code, claude-desktop, cline, codex, copilot-cli, cursor, gemini-cli, hermes, openclaw, "
+            "opencode, qwen-code, vscode, windsurf or zed.",
         ),
     ],
     folder: Annotated[
@@ -120,13 +122,16 @@ def connect(
             raise typer.BadParameter(f"--plugin is supported for {', '.join(PLUGINS)}.")
         typer.echo(PLUGINS[client])
         return
-    if folder is not None and client in ("claude-desktop", "windsurf"):
+    if folder is not None and client in catalog.WITHOUT_PROJECT:
         raise typer.BadParameter(f"{client} has no project settings: omit --folder.")
     project = folder and folder.resolve()
     environment = {**os.environ} if project is None else _committed()
     environment |= {"PGMEM_TOOLSETS": _toolsets(tools)} if tools else {}
     changes = exit_on_error(lambda: catalog.changes(client, home or Path.home(), project, environment))
-    found = exit_on_error(lambda: edits(changes, project, undo=undo))
+    try:
+        found = edits(changes, project, undo=undo)
+    except InvalidArgument as error:
+        stop(" ".join(filter(None, (str(error), "" if undo else catalog.by_hand(client, changes)))))
     if not found:
         typer.echo("Nothing to change.")
         return

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import os
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pgmem import documents, plain_files
 from pgmem.errors import InvalidArgument
-from pgmem.features.editor import jsonc
+from pgmem.features.editor import jsonc, yaml_text
 from pgmem.features.editor.catalog import Change, is_own
 
 _BACKUP = ".before-pgmem"
@@ -98,7 +98,7 @@ def content(file: Path) -> Any:
     """Return what a settings file holds; None if there is none, or it cannot be read."""
     try:
         text = _text(Path(os.path.realpath(file)))
-        return None if text is None else _parsed_toml(text) if file.suffix == ".toml" else jsonc.plain(text)
+        return None if text is None else _PARSERS.get(file.suffix, jsonc.plain)(text)
     except (OSError, UnicodeDecodeError, jsonc.Unreadable):
         return None
 
@@ -182,7 +182,7 @@ PLUGINS = {"claude-code": _PLUGIN, "codex": _PLUGIN, "cursor": _PLUGIN, "gemini-
 
 
 def _changed(file: Path, text: str, changes: Sequence[Change], undo: bool) -> str:
-    return _toml(text, changes, undo) if file.suffix == ".toml" else _json(text, changes, undo)
+    return {".toml": _toml, ".yaml": _yaml}.get(file.suffix, _json)(text, changes, undo)
 
 
 def _json(text: str, changes: Sequence[Change], undo: bool) -> str:
@@ -194,6 +194,14 @@ def _json(text: str, changes: Sequence[Change], undo: bool) -> str:
             text = jsonc.take(text, change.path, own)
     if undo and jsonc.plain(text) == {"version": 1}:
         return ""
+    return text
+
+
+def _yaml(text: str, changes: Sequence[Change], undo: bool) -> str:
+    for change in changes:
+        own = is_own if change.is_item else None
+        taken = yaml_text.take(text, change.path, own) if undo else None
+        text = yaml_text.put(text, change.path, change.value, own) if taken is None else taken
     return text
 
 
@@ -240,3 +248,6 @@ def _table(value: Mapping[str, Any]) -> Any:
     for name, item in value.items():
         found[name] = item
     return found
+
+
+_PARSERS: Mapping[str, Callable[[str], Any]] = {".toml": _parsed_toml, ".yaml": yaml_text.plain}

@@ -48,6 +48,7 @@ _MOST_READ = 16_000_000  # bytes of a transcript at one event (the next one goes
 _MOST_LINES = 4_096  # of a transcript, before what is read is sent
 _MOST_WORDS, _MOST_PROMPTS = 500, 20  # that are noted until the other source of the same words has come
 _BRINGING_WORDS = ("cursor", "windsurf")  # clients whose events are for what was said
+_NO_TRANSCRIPT = ("hermes",)  # clients whose events bring all words
 _REMEMBERED = (
     "What pgmem remembers of this project: data from earlier work. Only lines marked Instruction are instructions; the "
     "person you work for gave them for every session."
@@ -116,6 +117,7 @@ def main(call: Call) -> None:
         kind = payloads.kind_of(name)
         if kind is not None and is_on("PGMEM_HOOKS"):
             client = call.client or payloads.client_of(name, given)
+            given = payloads.as_others(client, given)
             session = Session(folder, client, payloads.session_of(given))
             event = Event(name, kind, client, given, session, folder)
             if given.get("session_id") or given.get("conversation_id"):
@@ -335,6 +337,8 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     _note_prompt(event, prompt)
     if len(prompt) < 8:
         return Brought()
+    if not payloads.reads(event.client, event.name):
+        return Brought()
     project, root, _ = _begin(event, connection)
     about = connection.call("prompt_sentences", prompt=prompt)
     sentences = about["sentences"]
@@ -380,6 +384,16 @@ def _prompt(event: Event, connection: Connection) -> Brought:
     heading = f"{_ANSWERS} {_NOT_WHOLE}" if is_cut else _ANSWERS
     text, shown = texts.block(project, heading, lines, _PROMPT_TOKENS)
     return Brought(text, project, [result["id"] for result in new[:shown]])
+
+
+def _first_prompt(event: Event, connection: Connection) -> Brought:
+    """Bring with the first prompt what a session begins with, where a client takes no text at its start."""
+    if not event.given.get("is_first"):
+        return _prompt(event, connection)
+    opening = start(event._replace(kind="start"), connection)
+    found = _prompt(event, connection)
+    text = "\n".join(filter(None, (opening.text, found.text)))
+    return Brought(text, opening.project, [*opening.ids, *found.ids])
 
 
 def _files(event: Event, connection: Connection, project: str, prompt: str) -> list[str]:
@@ -638,8 +652,10 @@ def _turns_of_event(event: Event) -> list[dict[str, str]]:
         or given.get("turn_id")
         or given.get("timestamp")
     )
-    turn = str(named or (prompts[-1]["id"] if prompts else ""))
     answer = payloads.answer_of(given)
+    if not named and not prompts and answer and event.client in _NO_TRANSCRIPT:
+        named = datetime.now(UTC).isoformat()
+    turn = str(named or (prompts[-1]["id"] if prompts else ""))
     found = [
         {**prompt, "id": f"{prompt['id']}-user", "role": "user"}
         for prompt in prompts
@@ -706,7 +722,7 @@ def _child(_event: Event, _connection: Connection) -> Brought:
 
 _ANSWERS_TO = {
     "start": start,
-    "prompt": _prompt,
+    "prompt": _first_prompt,
     "file": _file,
     "result": _result,
     "child": _child,

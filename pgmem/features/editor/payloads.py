@@ -12,12 +12,12 @@ Kind = Literal["start", "prompt", "file", "result", "child", "keep"]
 
 _EVENTS: dict[Kind, str] = {
     "start": "sessionstart",
-    "prompt": "userpromptsubmit beforeagent beforesubmitprompt preuserprompt",
-    "file": "pretooluse beforetool beforereadfile beforeshellexecution",
+    "prompt": "userpromptsubmit beforeagent beforesubmitprompt preuserprompt prellmcall",
+    "file": "pretooluse beforetool beforereadfile beforeshellexecution pretoolcall",
     "result": "posttooluse aftertool posttoolusefailure",
     "child": "subagentstart",
     "keep": "precompact precompress stop subagentstop afteragent afteragentresponse sessionend postcascaderesponse"
-    " postcascaderesponsewithtranscript",
+    " postcascaderesponsewithtranscript postllmcall onsessionend",
 }
 _KINDS = {event: kind for kind, events in _EVENTS.items() for event in events.split()}
 """What each event is for, by its name in small letters without hyphens: all clients spell the same few."""
@@ -30,6 +30,27 @@ _GEMINI = ("beforeagent", "afteragent", "beforetool", "aftertool", "precompress"
 def kind_of(event: str) -> Kind | None:
     """Return what an event is for; None for one that pgmem has nothing to do at."""
     return _KINDS.get(_folded(event))
+
+
+def as_others(client: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event with the names that most clients give to what it says.
+
+    Hermes has the words of a turn in `extra`. Qwen Code sends results of tools as prompts too: a person typed what is
+    in `submitted_prompt`.
+    """
+    if client == "hermes":
+        extra = given.get("extra")
+        extra = extra if isinstance(extra, Mapping) else {}
+        said = extra.get("user_message")
+        if isinstance(said, list):  # with an image
+            said = "\n\n".join(
+                str(part["text"]) for part in said if isinstance(part, dict) and part.get("text")
+            )
+        found = {"prompt": said, "last_assistant_message": extra.get("assistant_response")}
+        return {**given, **found, "is_first": bool(extra.get("is_first_turn"))}
+    if client == "qwen-code" and _folded(str(given.get("hook_event_name"))) == "userpromptsubmit":
+        return {**given, "prompt": given.get("submitted_prompt")}
+    return given
 
 
 def is_of_child(event: str) -> bool:
@@ -132,11 +153,13 @@ def file_of(given: Mapping[str, Any]) -> str | None:
     return None
 
 
-_ASKS = {"claude-code": "PreToolUse", "cursor": "beforeShellExecution"}
+_ASKS = {"claude-code": "PreToolUse", "cursor": "beforeShellExecution", "hermes": "pre_tool_call"}
 """The event at which a client asks its person before a tool runs if an answer wants it."""
 _SILENT = {
     "cursor": ("pretooluse", "beforeshellexecution", "posttoolusefailure", "subagentstart"),
     "gemini-cli": ("beforetool",),
+    "copilot": ("userpromptsubmit", "pretooluse", "precompact", "stop", "subagentstop", "sessionend"),
+    "hermes": ("pretoolcall", "postllmcall", "onsessionend"),
 }
 """Events that take no text for the model."""
 
@@ -167,6 +190,12 @@ def output(client: str, event: str, text: str, reason: str = "") -> str:
         if reason:
             return json.dumps({"permission": "ask", "user_message": reason, "agent_message": reason})
         return json.dumps({"additional_context": text}) if text else ""
+    if client == "hermes":
+        if reason:
+            return json.dumps({"action": "approve", "message": reason})
+        return json.dumps({"context": text}) if text else ""
+    if client == "copilot":
+        return json.dumps({"additionalContext": text}) if text else ""
     said = {"additionalContext": text} if text else {}
     if reason:
         said |= {"permissionDecision": "ask", "permissionDecisionReason": reason}

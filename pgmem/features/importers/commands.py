@@ -39,7 +39,7 @@ System = Annotated[
     typer.Option(
         "--from",
         help="The system that wrote it; for markdown, a folder of notes. claude-code, codex, chatgpt and claude: "
-        "conversations, which become turns; so are those of cursor, gemini-cli, copilot, windsurf and zed.",
+        "conversations, which become turns; so are those of cursor, gemini-cli, copilot, qwen-code, windsurf and zed.",
     ),
 ]
 IntoProject = Annotated[
@@ -48,7 +48,7 @@ IntoProject = Annotated[
         "--project",
         "-p",
         help="The project for another system's memories; created if it does not exist. Default for claude-code, "
-        "codex, gemini-cli and copilot: the project of the folder of a conversation.",
+        "codex, gemini-cli, copilot and qwen-code: the project of the folder of a conversation.",
     ),
 ]
 

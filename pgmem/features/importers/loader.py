@@ -39,6 +39,7 @@ class Source(StrEnum):
     copilot = "copilot"
     windsurf = "windsurf"
     zed = "zed"
+    qwen_code = "qwen-code"
     chatgpt = "chatgpt"
     claude = "claude"
 
@@ -50,7 +51,7 @@ class Source(StrEnum):
     @property
     def names_folders(self) -> bool:
         """Whether its conversations name the folder that they were held in, which has a project."""
-        return self in (Source.claude_code, Source.codex, Source.gemini_cli, Source.copilot)
+        return self in (Source.claude_code, Source.codex, Source.gemini_cli, Source.copilot, Source.qwen_code)
 
     @property
     def recorded_as(self) -> str:

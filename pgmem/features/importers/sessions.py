@@ -25,6 +25,7 @@ _ENDINGS: Mapping[str, tuple[str, ...]] = {
     "cursor": (".jsonl", ".txt"),
     "gemini-cli": (".jsonl", ".json"),
     "copilot": (".jsonl", ".json"),
+    "qwen-code": (".jsonl",),
     "windsurf": (".jsonl",),
     "zed": (".json",),
 }

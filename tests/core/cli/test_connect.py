@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
 from pgmem.cli import app
-from pgmem.features.editor import jsonc
+from pgmem.features.editor import catalog, jsonc, yaml_text
 from pgmem.features.editor.catalog import CLIENTS
 
 FILES = {
@@ -26,7 +28,14 @@ FILES = {
     "gemini-cli": (".gemini/settings.json",),
     "windsurf": (".codeium/windsurf/mcp_config.json",),
     "zed": (".config/zed/settings.json",),
+    "opencode": (".config/opencode/opencode.json",),
+    "copilot-cli": (".copilot/mcp-config.json", ".copilot/hooks/pgmem.json"),
+    "hermes": (".hermes/config.yaml",),
+    "openclaw": (".openclaw/openclaw.json",),
+    "qwen-code": (".qwen/settings.json",),
+    "cline": (".cline/data/settings/cline_mcp_settings.json",),
 }
+PARSERS = {".toml": tomllib.loads, ".yaml": yaml.safe_load}
 ZED = """// Zed settings
 {
   "theme": "One Dark", // the dark one
@@ -43,12 +52,48 @@ CLAUDE = """{
     }
 }
 """
+HERMES = """# my agent
+model: anthropic/claude-sonnet-4.6   # the cheap one
+
+mcp_servers:
+  # of the team
+  time:
+    command: "uvx"
+    args: ["mcp-server-time"]
+hooks:
+  post_tool_call:
+    - matcher: "write_file|patch"
+      command: "~/.hermes/agent-hooks/format.sh"   # black
+  pre_llm_call:
+  - command: say
+
+terminal:
+  cwd: .
+"""
+OPENCODE = """{
+  "$schema": "https://opencode.ai/config.json",
+  // mine
+  "mcp": { "other": { "type": "remote", "url": "https://x.example/mcp" } },
+}
+"""
+OPENCLAW = """{
+  "agents": { "defaults": { "workspace": "~/w" } }, // JSON5
+  "mcp": { "sessionIdleTtlMs": 0, "servers": { "docs": { "url": "https://x.example" } } },
+}
+"""
 CODEX = """# mine
 model = "o4"  # fast
 
 [mcp_servers.other]
 command = "other"
 """
+
+
+OWN_PLACES = (
+    *("OPENCODE_CONFIG", "COPILOT_HOME", "HERMES_HOME", "OPENCLAW_CONFIG_PATH", "OPENCLAW_STATE_DIR"),
+    "CLINE_MCP_SETTINGS_PATH",
+)
+"""Variables by which clients move their settings."""
 
 
 def connect(home: Path, *arguments: str, **environment: str) -> str:
@@ -59,6 +104,7 @@ def connect(home: Path, *arguments: str, **environment: str) -> str:
             "XDG_CONFIG_HOME": "",
             "CODEX_HOME": "",
             "CLAUDE_CONFIG_DIR": "",
+            **dict.fromkeys(OWN_PLACES, ""),
             "PGMEM_DSN": "",
             "PGMEM_DATA_DIR": "",
             **environment,
@@ -79,7 +125,7 @@ def test_every_client_gets_the_server_once_and_undo_leaves_nothing(client: str, 
     assert first
     assert "+" in shown
     for name, text in first.items():
-        read = tomllib.loads(text.decode()) if name.endswith(".toml") else json.loads(text)
+        read = PARSERS.get(Path(name).suffix, json.loads)(text.decode())
         assert "pgmem" in json.dumps(read)
     for expected in FILES.get(client, ()):
         assert expected in first
@@ -97,6 +143,19 @@ def test_every_client_gets_the_server_once_and_undo_leaves_nothing(client: str, 
         ("codex", ".codex/config.toml", CODEX),
         ("cursor", ".cursor/mcp.json", '{"mcpServers":{"other":{"command":"x"}}}'),
         ("gemini-cli", ".gemini/settings.json", "{}\n"),
+        ("hermes", ".hermes/config.yaml", HERMES),
+        ("hermes", ".hermes/config.yaml", "mcp_servers: {}  # none yet\nhooks: {}\n"),
+        ("hermes", ".hermes/config.yaml", "model: x"),
+        ("opencode", ".config/opencode/opencode.json", OPENCODE),
+        ("opencode", ".config/opencode/opencode.jsonc", OPENCODE),
+        ("openclaw", ".openclaw/openclaw.json", OPENCLAW),
+        (
+            "copilot-cli",
+            ".copilot/mcp-config.json",
+            '{"mcpServers": {"o": {"type": "local", "command": "x"}}}',
+        ),
+        ("qwen-code", ".qwen/settings.json", CLAUDE),
+        ("cline", ".cline/data/settings/cline_mcp_settings.json", '{\n  "mcpServers": {}\n}'),
     ],
 )
 def test_what_was_there_stays_with_its_comments_and_undo_gives_it_back(
@@ -255,3 +314,253 @@ def test_put_and_take_are_as_those_of_a_dict(before: dict[str, Any], indent: Any
     rest = {k: v for k, v in (inside or {}).items() if k != "pgmem"}
     left = {k: v for k, v in before.items() if k != "servers"} | ({"servers": rest} if rest else {})
     assert json.loads(jsonc.take(after, ("servers", "pgmem"))) == left
+
+
+SERVER = {
+    "type": "object",
+    "required": ["command", "args"],
+    "properties": {
+        "command": {"type": "string", "minLength": 1},
+        "args": {"type": "array", "items": {"type": "string"}, "contains": {"const": "mcp"}},
+        "env": {"type": "object", "additionalProperties": {"type": "string"}},
+    },
+    "additionalProperties": False,
+}
+COMMAND = {"type": "string", "pattern": " hook "}
+COPILOT_HOOK = {
+    "type": "object",
+    "required": ["command"],
+    "properties": {
+        "type": {"const": "command"},
+        "matcher": {"type": "string"},
+        **dict.fromkeys(("command", "bash", "powershell"), COMMAND),
+        "timeoutSec": {"type": "integer", "maximum": 30},
+    },
+    "additionalProperties": False,
+}
+QWEN_EVENTS = (
+    "PreToolUse PostToolUse PostToolUseFailure UserPromptSubmit SessionStart SessionEnd Stop SubagentStart SubagentStop"
+    " PreCompact"
+)
+COPILOT_EVENTS = "SessionStart SessionEnd UserPromptSubmit PreToolUse PostToolUse PostToolUseFailure Stop SubagentStop PreCompact"
+HERMES_EVENTS = (
+    "pre_llm_call post_llm_call pre_tool_call post_tool_call on_session_start on_session_end subagent_stop"
+)
+
+
+def hooks_of(events: str, item: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {event: {"type": "array", "items": item} for event in events.split()},
+        "additionalProperties": False,
+    }
+
+
+def with_(shape: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {**shape, "required": [*shape["required"], *more], "properties": {**shape["properties"], **more}}
+
+
+def members(**found: Any) -> dict[str, Any]:
+    return {"type": "object", "required": list(found), "properties": found, "additionalProperties": False}
+
+
+SCHEMAS = {
+    # opencode.ai/config.json: McpLocalConfig, of additionalProperties false
+    "opencode": {
+        ".config/opencode/opencode.json": members(
+            mcp=members(
+                pgmem=members(
+                    type={"const": "local"},
+                    command={"type": "array", "items": {"type": "string"}, "minItems": 2},
+                    enabled={"type": "boolean"},
+                )
+            )
+        )
+    },
+    # docs.github.com: hooks reference, and MCP servers of Copilot CLI
+    "copilot-cli": {
+        ".copilot/mcp-config.json": members(
+            mcpServers=members(
+                pgmem=with_(SERVER, type={"const": "local"}, tools={"type": "array", "items": {"const": "*"}})
+            )
+        ),
+        ".copilot/hooks/pgmem.json": members(
+            version={"const": 1}, hooks=hooks_of(COPILOT_EVENTS, COPILOT_HOOK)
+        ),
+    },
+    # hermes-agent.nousresearch.com: MCP, and shell hooks
+    "hermes": {
+        ".hermes/config.yaml": members(
+            mcp_servers=members(pgmem=SERVER),
+            hooks=hooks_of(
+                HERMES_EVENTS,
+                {
+                    "type": "object",
+                    "required": ["command"],
+                    "properties": {
+                        "command": COMMAND,
+                        "timeout": {"type": "integer", "maximum": 300},
+                        "matcher": {"type": "string"},
+                    },
+                    "additionalProperties": False,
+                },
+            ),
+        )
+    },
+    # docs.openclaw.ai: mcp.servers
+    "openclaw": {".openclaw/openclaw.json": members(mcp=members(servers=members(pgmem=SERVER)))},
+    # qwenlm.github.io: MCP, and hooks, whose times are thousandths of a second
+    "qwen-code": {
+        ".qwen/settings.json": members(
+            mcpServers=members(pgmem=SERVER),
+            hooks=hooks_of(
+                QWEN_EVENTS,
+                {
+                    "type": "object",
+                    "required": ["hooks"],
+                    "properties": {
+                        "matcher": {"type": "string"},
+                        "hooks": {
+                            "type": "array",
+                            "items": members(
+                                type={"const": "command"},
+                                command=COMMAND,
+                                timeout={"type": "integer", "minimum": 1_000},
+                                name={"type": "string"},
+                            ),
+                        },
+                    },
+                    "additionalProperties": False,
+                },
+            ),
+        )
+    },
+    # docs.cline.bot: configuration, and MCP
+    "cline": {
+        ".cline/data/settings/cline_mcp_settings.json": members(
+            mcpServers=members(pgmem=with_(SERVER, disabled={"const": False}))
+        )
+    },
+}
+"""The settings of each client as its vendor describes them; nothing else may be in them."""
+
+
+@pytest.mark.parametrize("client", SCHEMAS)
+def test_settings_have_the_form_that_the_vendor_describes(client: str, tmp_path: Path) -> None:
+    connect(tmp_path, client)
+    written = {
+        name: PARSERS.get(Path(name).suffix, json.loads)(text.decode())
+        for name, text in tree(tmp_path).items()
+    }
+    assert set(written) == set(SCHEMAS[client])
+    for name, schema in SCHEMAS[client].items():
+        Draft7Validator(schema).validate(written[name])
+
+
+def test_settings_of_opencode_2_get_the_server_among_the_others(tmp_path: Path) -> None:
+    path = tmp_path / ".config" / "opencode" / "opencode.json"
+    path.parent.mkdir(parents=True)
+    before = '{"mcp": {"servers": {"o": {"type": "local", "command": ["x"]}}}}'
+    path.write_text(before)
+    connect(tmp_path, "opencode")
+    servers = json.loads(path.read_text())["mcp"]["servers"]
+    assert (set(servers), set(servers["pgmem"])) == ({"o", "pgmem"}, {"type", "command"})
+    connect(tmp_path, "opencode", "--undo")
+    assert path.read_text() == before
+
+
+REFUSED = (
+    ("openclaw", ".openclaw/openclaw.json", "{ mcp: { servers: {} } }", "openclaw mcp set pgmem '{"),
+    (
+        "hermes",
+        ".hermes/config.yaml",
+        "mcp_servers: {time: {command: uvx}}\n",
+        "add under mcp_servers by hand: pgmem: {",
+    ),
+    ("hermes", ".hermes/config.yaml", "hooks: [\n", "it is not YAML"),
+    ("hermes", ".hermes/config.yaml", "mcp_servers: yes\n", "mcp_servers is not a mapping"),
+    (
+        "hermes",
+        ".hermes/config.yaml",
+        "hooks:\n  pre_llm_call: [{command: x}]\n",
+        "holds its value on the same line",
+    ),
+    ("opencode", ".config/opencode/opencode.json", '{"mcp": []}', "mcp is not an object"),
+    ("qwen-code", ".qwen/settings.json", '{"hooks": {"Stop": {}}}', "hooks.Stop is not a list"),
+    ("cline", ".cline/data/settings/cline_mcp_settings.json", "{", "ends too early"),
+    ("copilot-cli", ".copilot/mcp-config.json", "null null", "follows the end of the JSON"),
+)
+
+
+@pytest.mark.parametrize(("client", "file", "text", "message"), REFUSED)
+def test_settings_that_cannot_be_changed_stay_and_the_sentence_says_what_to_do(
+    client: str, file: str, text: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    done = CliRunner().invoke(
+        app,
+        ["connect", client, "--home", str(tmp_path)],
+        env=dict.fromkeys((*OWN_PLACES, "XDG_CONFIG_HOME"), ""),
+    )
+    assert done.exit_code == 1, done.output
+    assert message in done.output
+    assert path.name in done.output
+    assert tree(tmp_path) == {file: text.encode()}
+
+
+@pytest.mark.parametrize("client", ["hermes", "openclaw", "cline"])
+def test_a_client_without_settings_of_a_project_says_so(client: str, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["connect", client, "--folder", str(tmp_path)])
+    assert done.exit_code == 2
+    assert f"{client} has no project settings" in done.output
+
+
+blocks = st.dictionaries(
+    st.sampled_from(["mcp_servers", "hooks", "model", "terminal"]),
+    st.dictionaries(
+        st.sampled_from(["pre_llm_call", "time", "cwd"]),
+        st.lists(st.sampled_from(["a", "b # c"]), min_size=1, max_size=2),
+        max_size=2,
+    )
+    | st.sampled_from(["x", None, 3]),
+    max_size=3,
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(blocks, st.sampled_from([2, 4]), st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_yaml_is_changed_by_lines_and_undone_byte_for_byte(
+    before: dict[str, Any], indent: int, said: bool, end: str
+) -> None:
+    text = yaml.safe_dump(before, sort_keys=False, indent=indent) if before else ""
+    text = ("# mine\n" + text + "# the end\n" if said else text).replace("\n", end)
+    kept = before.get("hooks")
+    changes = (
+        (("mcp_servers", "pgmem"), {"command": "x"}, None),
+        (("hooks", "pre_llm_call"), {"command": "pgmem hook x"}, catalog.is_own),
+    )
+    after = text
+    try:
+        for path, value, own in changes:
+            after = yaml_text.put(after, path, value, own)
+    except jsonc.Unreadable:
+        assert any(isinstance(before.get(name), str | int) for name in ("mcp_servers", "hooks"))
+        return
+    read = yaml.safe_load(after)
+    assert read["mcp_servers"]["pgmem"] == {"command": "x"}
+    assert read["hooks"]["pre_llm_call"][-1] == {"command": "pgmem hook x"}
+    for path, value, own in changes:
+        assert yaml_text.put(after, path, value, own) == after
+    back = after
+    for path, _, own in changes:
+        back = yaml_text.take(back, path, own)
+    left = {
+        name: value
+        for name, value in before.items()
+        if value not in (None, {}) or name not in ("mcp_servers", "hooks")
+    }
+    assert (yaml.safe_load(back) or {}) == left
+    if left == before and text.endswith(end) and isinstance(kept, dict | None):
+        assert back == text
