@@ -98,8 +98,26 @@ def read_line(text: str) -> tuple[Any, str | None]:
     return value, None
 
 
+def _several(text: str) -> list[dict[str, Any]]:
+    """Return the objects of a line on which two writers, or one without a newline, left more than one; else nothing."""
+    found, place = list[dict[str, Any]](), 0
+    text = text.strip()
+    try:
+        while place < len(text):
+            value, place = json.JSONDecoder().raw_decode(text, place)
+            if not isinstance(value, dict) or too_deep(value):
+                return []
+            found.append(value)
+            place += len(text[place:]) - len(text[place:].lstrip())
+    except (ValueError, RecursionError):
+        return []
+    return found
+
+
 def json_lines(given: str | bytes | Iterable[str | bytes], *, first: int = 1) -> Iterator[Line]:
     """Read lines of JSON, which end at a newline alone; lines of blanks are passed over.
+
+    A line that holds several objects, as it is left when a newline was not written, gives each of them.
 
     Args:
         given: the text, or its lines.
@@ -121,7 +139,9 @@ def json_lines(given: str | bytes | Iterable[str | bytes], *, first: int = 1) ->
         if not line.strip():
             continue
         value, problem = read_line(line)
-        yield Line(number, value, problem or reason)
+        several = _several(line) if problem == NO_JSON else []
+        for each in several or [value]:
+            yield Line(number, each, (None if several else problem) or reason)
 
 
 def too_deep(value: object, most: int = NESTING) -> bool:

@@ -58,6 +58,7 @@ class Context(Protocol):
     typed: list[str] | None
 
     def meet(self, form: str) -> None: ...  # noqa: D102
+    def leave(self, reason: str) -> None: ...  # noqa: D102
 
 
 class Fork(NamedTuple):
@@ -88,6 +89,8 @@ def form_of(entry: Entry) -> str | None:
     """Return the name of the form of a line, by what only that one has; None for one of no known form."""
     kind = kind_of(entry)
     if "payload" in entry or "record_type" in entry or (kind == "message" and "role" in entry):
+        return "codex"
+    if kind in _CODEX_SILENT_ITEMS and "uuid" not in entry:  # bare, before 0.40
         return "codex"
     if isinstance(entry.get("data"), dict) and ("." in str(kind) or kind == "abort"):
         return "copilot"
@@ -123,12 +126,17 @@ def texts(content: object, context: Context, *, where: str = "part") -> list[str
         return [content] if content.strip() else []
     if isinstance(content, dict):
         content = [content]
+    if not isinstance(content, list):
+        context.leave("its content is not a text")
+        return []
     found: list[str] = []
-    for part in content if isinstance(content, list) else []:
+    for part in content:
         if isinstance(part, str):
             found.append(part)
         elif isinstance(part, dict):
             found += _part(part, context, where)
+        else:
+            context.leave(f"a {where} of it is not a JSON object")
     return found
 
 
@@ -148,9 +156,19 @@ def _part(part: Entry, context: Context, where: str) -> list[str]:
         return []
     if kind is None and set(part) & {"functionCall", "functionResponse", "inlineData", "fileData", "thought"}:
         return []
-    if kind not in _SILENT_PARTS and holds_words(part):
-        context.meet(f"the {where} type {_named(kind)}")
+    if kind in _TEXT_TYPES:
+        context.leave(f"a {where} of it has no text")
+    elif kind not in _SILENT_PARTS:
+        _unless_silent(part, f"the {where} type {_named(kind)}", context)
     return []
+
+
+def _unless_silent(entry: object, form: str, context: Context) -> None:
+    """Meet a form that no reader knows if it holds words; else say that it holds none."""
+    if holds_words(entry):
+        context.meet(form)
+    else:
+        context.leave(f"{form} is not known, and it holds no words")
 
 
 def _to_a_refusal(content: object) -> Iterator[str]:
@@ -227,7 +245,10 @@ def claude_code(entry: Entry, context: Context) -> Iterator[Spoken]:
         facts["id"] = str(copied["messageUuid"])
     if kind in ("user", "assistant"):
         message = entry.get("message")
-        if not isinstance(message, dict) or _is_put_in(entry) or message.get("model") == "<synthetic>":
+        if not isinstance(message, dict):
+            context.leave("its message is not a JSON object")
+            return
+        if _is_put_in(entry) or message.get("model") == "<synthetic>":
             return
         origin = _origin(entry)
         if kind == "user" and origin not in (None, "human"):
@@ -242,8 +263,8 @@ def claude_code(entry: Entry, context: Context) -> Iterator[Spoken]:
         attached = entry.get("attachment")
         if isinstance(attached, dict):
             yield from _attached(attached, entry, context, facts)
-    elif kind not in _CLAUDE_SILENT and holds_words(entry):
-        context.meet(f"the line type {_named(kind)}")
+    elif kind not in _CLAUDE_SILENT:
+        _unless_silent(entry, f"the line type {_named(kind)}", context)
 
 
 def _attached(attached: Entry, entry: Entry, context: Context, facts: dict[str, Any]) -> Iterator[Spoken]:
@@ -309,16 +330,19 @@ def codex(entry: Entry, context: Context) -> Iterator[Spoken]:
         return
     payload, kind = entry["payload"], kind_of(entry)
     if not isinstance(payload, dict):
+        context.leave("its payload is not a JSON object")
         return
     inner = kind_of(payload)
     if kind == "session_meta":
         _codex_meta(payload, entry, context)
     elif kind == "response_item":
         if inner != "message":
-            if inner not in _CODEX_SILENT_ITEMS and holds_words(payload):
-                context.meet(f"the item type {_named(inner)}")
+            if inner not in _CODEX_SILENT_ITEMS:
+                _unless_silent(payload, f"the item type {_named(inner)}", context)
             return
         role = payload.get("role")
+        if role not in ("user", "assistant", "developer", "system"):
+            _unless_silent(payload, f"the role {_named(role)}", context)
         if role in ("user", "assistant"):
             fields(payload, _CODEX_ITEM, context, f"messages of {role}")
             found = texts(payload.get("content"), context)
@@ -328,8 +352,8 @@ def codex(entry: Entry, context: Context) -> Iterator[Spoken]:
             yield Spoken("user", [words], at=entry.get("timestamp"), agent=context.agent, by_person=True)
         elif inner not in _CODEX_SILENT_EVENTS and inner != "user_message" and holds_words(payload):
             context.meet(f"the event type {_named(inner)}")
-    elif kind not in _CODEX_SILENT_LINES and holds_words(payload):
-        context.meet(f"the line type {_named(kind)}")
+    elif kind not in _CODEX_SILENT_LINES:
+        _unless_silent(payload, f"the line type {_named(kind)}", context)
 
 
 def typed_in_codex(entry: Entry) -> str | None:
@@ -380,11 +404,13 @@ def _bare_codex(entry: Entry, context: Context) -> Iterator[Spoken]:
         if entry.get("role") in ("user", "assistant"):
             found = texts(entry.get("content"), context)
             yield Spoken(str(entry["role"]), found, at=entry.get("timestamp"))
+        elif entry.get("role") not in ("developer", "system"):
+            _unless_silent(entry, f"the role {_named(entry.get('role'))}", context)
     elif kind is None and "record_type" not in entry:
         context.session = context.session or _text(entry.get("id"))
         context.began = context.began or entry.get("timestamp")
-    elif kind is not None and kind not in _CODEX_SILENT_ITEMS and holds_words(entry):
-        context.meet(f"the item type {_named(kind)}")
+    elif kind is not None and kind not in _CODEX_SILENT_ITEMS:
+        _unless_silent(entry, f"the item type {_named(kind)}", context)
 
 
 # Cursor
@@ -404,8 +430,8 @@ def cursor(entry: Entry, context: Context) -> Iterator[Spoken]:
     role, message = entry.get("role"), entry.get("message")
     if role not in ("user", "assistant"):
         kind = kind_of(entry)
-        if role not in ("system", "tool") and kind not in _CURSOR_SILENT and holds_words(entry):
-            context.meet(f"the line type {_named(kind or role)}")
+        if role not in ("system", "tool") and kind not in _CURSOR_SILENT:
+            _unless_silent(entry, f"the line type {_named(kind or role)}", context)
         return
     if isinstance(message, dict):
         fields(entry, _CURSOR_LINE, context, f"lines of {role}")
@@ -457,8 +483,8 @@ def gemini_cli(entry: Entry, context: Context) -> Iterator[Spoken]:
             context.folder = context.folder or _text(folders[0])
         return
     if kind not in ("user", "gemini"):
-        if kind not in _GEMINI_TYPES and "$rewindTo" not in entry and holds_words(entry):
-            context.meet(f"the line type {_named(kind)}")
+        if kind not in _GEMINI_TYPES and "$rewindTo" not in entry:
+            _unless_silent(entry, f"the line type {_named(kind)}", context)
         return
     fields(entry, _GEMINI_LINE, context, f"messages of {kind}")
     shown = entry.get("displayContent") if kind == "user" else None
@@ -544,6 +570,7 @@ def copilot(entry: Entry, context: Context) -> Iterator[Spoken]:
     """Read an event of Copilot."""
     kind, data = str(entry.get("type")), entry.get("data")
     if not isinstance(data, dict):
+        context.leave("its data is not a JSON object")
         return
     if kind in ("session.start", "session.resume"):
         context.session = context.session or _text(data.get("sessionId"))
@@ -561,8 +588,8 @@ def copilot(entry: Entry, context: Context) -> Iterator[Spoken]:
         found = texts(data.get("content"), context)
         name = _text(entry.get("id")) or _text(data.get("messageId"))
         yield Spoken(role, found, name, entry.get("timestamp"), str(agent) if agent else None, role == "user")
-    elif not _COPILOT_FAMILIES.match(kind) and holds_words(data):
-        context.meet(f"the event type {_named(kind)}")
+    elif not _COPILOT_FAMILIES.match(kind):
+        _unless_silent(data, f"the event type {_named(kind)}", context)
 
 
 # Windsurf
@@ -583,6 +610,7 @@ def windsurf(entry: Entry, context: Context) -> Iterator[Spoken]:
     kind = str(entry.get("type"))
     step = entry.get(kind)
     if not isinstance(step, dict):
+        context.leave("it has no step of its type")
         return
     at = entry.get("timestamp") or entry.get("created_at")
     if kind == "user_input":
@@ -591,8 +619,8 @@ def windsurf(entry: Entry, context: Context) -> Iterator[Spoken]:
     elif kind == "planner_response":
         fields(step, _WINDSURF_ANSWER, context, f"the steps {kind}")
         yield Spoken("assistant", texts(step.get("response"), context), at=at)
-    elif kind not in _WINDSURF_SILENT and holds_words(step):
-        context.meet(f"the step type {_named(kind)}")
+    elif kind not in _WINDSURF_SILENT:
+        _unless_silent(step, f"the step type {_named(kind)}", context)
 
 
 def _text(value: object) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from pgmem.foreign import NO_JSON, Account, Line, cleaned, json_lines, moment, unfit
+from pgmem.foreign import NO_JSON, Account, Line, cleaned, holds_words, json_lines, moment, unfit
 from pgmem.transcripts.forms import FORMS, Entry, Fork, Spoken, form_of, seconds_between, typed_in_codex
 from pgmem.transcripts.words import MOST_CHARACTERS, Said, heard, without_what_was_brought
 
@@ -61,6 +61,10 @@ class Reader:
         name = " ".join(filter(None, (self.form, self.release)))
         self.account.meet(self.file, self.number, f"{form} of {name}")
 
+    def leave(self, reason: str) -> None:
+        """Count the line that is being read, or a part of it, as left out."""
+        self.account.leave(self.file, self.number, reason)
+
     def read(self, given: str | bytes | Iterable[str | bytes]) -> list[Turn]:
         """Return the turns of the next lines, in order; lines that cannot be read are in the account.
 
@@ -104,6 +108,10 @@ class Reader:
                 self.account.leave(self.file, self.number, f"it is a line of {form}, not of {self.client}")
                 continue
             if form is None:
+                if holds_words(entry):
+                    self.meet("a line without a type")
+                else:
+                    self.leave("it is of no known type, and holds no words")
                 continue
             self.form = form
             self._leave_the_copy(entry)

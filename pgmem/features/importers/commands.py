@@ -22,7 +22,7 @@ from pgmem.errors import InvalidArgument, first_line
 from pgmem.escaping import counted
 from pgmem.features.importers import transcripts
 from pgmem.features.importers.loader import Source, load, read
-from pgmem.features.importers.records import Vocabulary
+from pgmem.features.importers.records import Vocabulary, unreadable
 
 if TYPE_CHECKING:
     from pgmem.memory import Memory
@@ -165,6 +165,10 @@ def _require_fitting(
     """Exit with 2 if the options do not fit the system, or the file is not what that system writes."""
     if source is not Source.pgmem and project is None and not source.names_folders:
         stop("--project is required: the project of the imported memories.", 2)
+    try:
+        file.exists()
+    except OSError as error:  # a folder above it is closed
+        stop(f"{file} is not taken: {unreadable(error)}.", 2)
     if dry_run and source is Source.pgmem:
         stop("--dry-run is for memories of other systems: give --from, or import into an empty store.", 2)
     if forget_deleted and source is not Source.markdown:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pgmem import documents
 from pgmem.errors import InvalidArgument
+from pgmem.features.importers.records import unreadable
 from pgmem.foreign import Account, holds_words
 from pgmem.transcripts.forms import Spoken, kind_of
 from pgmem.transcripts.reading import Reader, Turn, of_file, with_times
@@ -25,10 +26,7 @@ def _chatgpt(path: Path, account: Account) -> Found:
         mapping = found.get("mapping")
         session = str(found.get("conversation_id") or found.get("id") or "")
         if not isinstance(mapping, dict) or not session:
-            if mapping is not None:
-                account.leave(
-                    where, None, "it has no id" if not session else "its messages are not in `mapping`"
-                )
+            account.leave(where, None, "its messages are not in `mapping`" if session else "it has no id")
             continue
         reader = Reader(where)
         reader.form = "chatgpt"
@@ -59,7 +57,7 @@ def _branch(
         message = node.get("message")
         if isinstance(message, dict):
             messages.append({"id": place, **message})
-        elif message is not None:
+        elif message is not None or holds_words(node):
             reader.account.leave(f"message {place[:60]} of {reader.file}", None, "it is not a JSON object")
         parent = node.get("parent")
         if not isinstance(parent, str) or parent not in mapping:
@@ -100,12 +98,14 @@ def _said_in_chatgpt(message: Mapping[str, Any], reader: Reader) -> Spoken | Non
         return None
     role = author.get("role")
     kind, recipient = kind_of(content, "content_type"), message.get("recipient") or "all"
-    if role == "assistant" and str(recipient).startswith("canmore."):
+    if not isinstance(role, str) or not isinstance(recipient, str):
+        reader.account.leave(where, None, "it does not say whose it is, or to whom")
+        return None
+    if role == "assistant" and recipient.startswith("canmore."):
         parts = list(_canvas(content))  # a text that it wrote beside the conversation
     elif recipient != "all" or role not in ("user", "assistant"):
-        if role in ("system", "tool", "user", "assistant", None, "developer"):
-            return None
-        reader.meet(f"the role {str(role)[:60]}")
+        if role not in ("system", "tool", "user", "assistant", "developer"):
+            reader.meet(f"the role {role[:60]}")
         return None
     elif kind in (None, "text", "multimodal_text", "tether_quote"):
         parts = list(_chatgpt_parts(content, reader))
@@ -114,8 +114,10 @@ def _said_in_chatgpt(message: Mapping[str, Any], reader: Reader) -> Spoken | Non
         if kind not in _CHATGPT_SILENT and holds_words(content):
             reader.meet(f"the content type {str(kind)[:60]}")
         return None
+    if not parts and not isinstance(content.get("parts"), list) and holds_words(content):
+        reader.account.leave(where, None, "its content has no text")
     return Spoken(
-        str(role), parts, str(name) if name else None, message.get("create_time"), by_person=role == "user"
+        role, parts, str(name) if name else None, message.get("create_time"), by_person=role == "user"
     )
 
 
@@ -124,6 +126,7 @@ def _chatgpt_parts(content: Mapping[str, Any], reader: Reader) -> Iterator[str]:
         yield "\n".join(str(content[name]) for name in ("title", "text") if content.get(name))
         return
     parts = content.get("parts")
+    parts = [parts] if isinstance(parts, str) else parts
     for part in parts if isinstance(parts, list) else []:
         kind = kind_of(part, "content_type") if isinstance(part, dict) else None
         if isinstance(part, str):
@@ -172,8 +175,7 @@ def _claude(path: Path, account: Account) -> Found:
     for where, found, seconds in _exported(path, account):
         messages, session = found.get("chat_messages"), found.get("uuid")
         if not isinstance(messages, list) or not session:
-            if messages is not None:
-                account.leave(where, None, "it has no uuid, or its messages are not in a list")
+            account.leave(where, None, "it has no uuid, or its messages are not in `chat_messages`")
             continue
         reader = Reader(where)
         reader.form = "claude"
@@ -209,12 +211,15 @@ def _said_in_claude(message: object, where: str, reader: Reader) -> Spoken | Non
         if name not in _CLAUDE_MESSAGE and holds_words(value):
             reader.meet(f"the field {str(name)[:60]} of messages")
     content = message.get("content")
+    content = [{"type": "text", "text": content}] if isinstance(content, str) else content
     parts = [
         text for part in (content if isinstance(content, list) else []) for text in _claude_part(part, reader)
     ]
     if not parts and isinstance(message.get("text"), str):
         parts = [message["text"]]
     parts += _pasted(message.get("attachments"), "file_name")
+    if not parts and holds_words(message.get("text")):
+        reader.account.leave(where, None, "its text is not a text")
     name = message.get("uuid")
     return Spoken(
         role, parts, str(name) if name else None, message.get("created_at"), by_person=role == "user"
@@ -281,12 +286,12 @@ def _documents(path: Path, account: Account) -> Iterator[tuple[str, bytes, float
             try:
                 yield file.name, documents.read_bytes(file), file.stat().st_mtime
             except (OSError, InvalidArgument, EOFError) as error:
-                account.leave(file.name, None, f"it cannot be read: {error}")
+                account.leave(file.name, None, unreadable(error))
     elif not zipfile.is_zipfile(path):
         try:
             yield path.name, documents.read_bytes(path), seconds
         except (OSError, EOFError) as error:
-            raise InvalidArgument(f"{path} cannot be read: {error}; it may be half a file.") from error
+            raise InvalidArgument(f"{path} is not taken: {unreadable(error)}.") from error
     else:
         with documents.archive(path) as packed:
             names = sorted(n for n in packed.namelist() if Path(n).match("conversations*.json"))

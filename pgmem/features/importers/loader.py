@@ -11,7 +11,7 @@ from typing import Any
 
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import engrama, markdown, mcp_memory, mem0
-from pgmem.features.importers.records import Item, Link, Reading, Vocabulary, why_empty
+from pgmem.features.importers.records import Item, Link, Reading, Vocabulary, unreadable, why_empty
 from pgmem.memory import Memory
 from pgmem.models import Imported
 
@@ -65,9 +65,9 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
     Raises:
         InvalidArgument: the file is unreadable or not in that system's format.
     """
-    if source is not Source.markdown and not path.is_file():
-        raise InvalidArgument(f"{path} is not a file.")
     try:
+        if source is not Source.markdown and not path.is_file():
+            raise InvalidArgument(f"{path} is not a file.")
         match source:
             case Source.mcp_memory:
                 reading = mcp_memory.read(path, known)
@@ -82,7 +82,7 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
                     "an export of pgmem is imported line by line, and conversations by transcripts"
                 )
     except (UnicodeDecodeError, EOFError, OSError) as error:
-        raise InvalidArgument(f"{path} cannot be read: {error}.") from error
+        raise InvalidArgument(f"{path} is not taken: {unreadable(error)}.") from error
     if not reading.items:
         raise InvalidArgument(f"{path} holds no memories of {source}: is --from right?{why_empty(reading)}")
     return reading

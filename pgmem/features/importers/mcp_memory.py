@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pgmem.documents import read_bytes
-from pgmem.features.importers.records import Item, Link, Names, Reading, Vocabulary, json_lines
+from pgmem.documents import parse, read_bytes
+from pgmem.errors import InvalidArgument
+from pgmem.features.importers.records import Item, Link, Names, Reading, Vocabulary, fitted, json_lines
 
 
 def read(path: Path, known: Vocabulary) -> Reading:
@@ -18,7 +20,7 @@ def read(path: Path, known: Vocabulary) -> Reading:
     reading = Reading()
     entities: dict[str, dict[str, Any]] = {}
     relations: list[dict[str, Any]] = []
-    for number, record in json_lines(path, read_bytes(path), reading):
+    for number, record in _records(path, reading):
         name = str(record.get("name") or "").strip()
         if record.get("type") == "entity" and name:
             # A file that two processes wrote can name an entity twice: the observations of both are kept.
@@ -64,3 +66,28 @@ def read(path: Path, known: Vocabulary) -> Reading:
             reading.converted[f"{kind} entities: {labels[name]}"] += 1
         reading.items.append(Item(label=labels[name], name=here[name][1], properties=properties))
     return reading
+
+
+def _records(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the records of a file, each with its number: of lines, or of one document, as read_graph answers it."""
+    contents = read_bytes(path)
+    try:
+        whole = parse(contents.decode("utf-8-sig"), path.name)
+    except (ValueError, InvalidArgument):
+        whole = None
+    if isinstance(whole, dict) and "type" not in whole:
+        found = [
+            {"type": kind, **record} if isinstance(record, dict) else record
+            for kind, name in (("entity", "entities"), ("relation", "relations"))
+            for record in (whole[name] if isinstance(whole.get(name), list) else [])
+        ]
+    else:
+        found = whole if isinstance(whole, list) else []
+    if not found:
+        yield from json_lines(path, contents, reading)
+        return
+    for number, record in enumerate(found, 1):
+        if isinstance(record, dict):
+            yield number, fitted(record, reading, f"record {number} of {path.name}", None)
+        else:
+            reading.leave(f"record {number} of {path.name}", None, "it is not a JSON object")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import unicodedata
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pgmem import foreign
+from pgmem.errors import InvalidArgument
 from pgmem.foreign import Account
 from pgmem.models import SchemaDescription
 
@@ -148,6 +151,17 @@ def fitted(record: dict[str, Any], reading: Account, file: str, number: int | No
 
 def _advice(reason: str | None) -> str:
     return ": convert it, such as with iconv -f latin1 -t utf-8" if reason and "UTF-8" in reason else ""
+
+
+def unreadable(error: BaseException) -> str:
+    """Why a file cannot be read, and what to do."""
+    if isinstance(error, PermissionError):
+        return "it may not be read: import it as the user that it belongs to"
+    if isinstance(error, InvalidArgument):
+        return str(error)
+    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
+        return f"it cannot be unpacked ({error}): it may be half a file"
+    return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def why_empty(account: Account) -> str:

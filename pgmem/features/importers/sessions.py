@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,6 +15,7 @@ from typing import Any
 from pgmem import documents
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import threads
+from pgmem.features.importers.records import unreadable
 from pgmem.foreign import Account
 from pgmem.transcripts.reading import Reader, Turn, of_file, with_times
 
@@ -29,6 +31,7 @@ _ENDINGS: Mapping[str, tuple[str, ...]] = {
     "windsurf": (".jsonl",),
     "zed": (".json",),
 }
+_PATCH = re.compile(rb'\{"kind": ?[0-3]\b')  # the first line of a chat session of VS Code, kept as changes
 _PACKED = (".gz", ".zst", ".xz", ".bz2", ".zip")
 
 
@@ -40,7 +43,7 @@ def _read(client: str, path: Path, account: Account) -> Found:
             turns = _turns(client, file, reader)
             seconds = file.stat().st_mtime
         except (OSError, InvalidArgument, zlib.error, EOFError) as error:
-            account.leave(file.name, None, _why(error))
+            account.leave(file.name, None, unreadable(error))
             continue
         finally:
             account.add(reader.account)
@@ -57,7 +60,7 @@ def _turns(client: str, file: Path, reader: Reader) -> list[Turn]:
         return threads.of_text(contents.decode(errors="replace"), reader)
     if file.name.removesuffix(".gz").endswith(".json"):
         return threads.read(client, _document(contents, file), reader)
-    if client == "copilot" and contents.startswith(b'{"kind":'):
+    if client == "copilot" and _PATCH.match(contents):
         return threads.of_patches(contents, reader)
     turns = reader.read(contents)
     return _last_of_each(turns) if client == "gemini-cli" else turns
@@ -133,16 +136,6 @@ def _lines(file: Path) -> Iterator[bytes]:
 def _packed(name: str) -> str:
     tool = {".zst": "unzstd", ".xz": "unxz", ".bz2": "bunzip2", ".zip": "unzip"}.get(Path(name).suffix)
     return f"it is compressed: unpack it{f' with {tool}' if tool else ''}, and import what is in it"
-
-
-def _why(error: BaseException) -> str:
-    if isinstance(error, PermissionError):
-        return "it may not be read: import it as the user that it belongs to"
-    if isinstance(error, InvalidArgument):
-        return str(error)
-    if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
-        return f"it cannot be unpacked ({error}): it may be half a file"
-    return f"it cannot be read ({getattr(error, 'strerror', None) or error})"
 
 
 def _session_of(file: Path) -> str:

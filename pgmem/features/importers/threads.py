@@ -163,8 +163,13 @@ def _zed(found: Mapping[str, Any], reader: Reader) -> Iterator[tuple[int, Spoken
 
 
 def _zed_parts(content: object, reader: Reader) -> Iterator[str]:
-    for part in content if isinstance(content, list) else []:
+    for part in content if isinstance(content, list) else [content]:
+        if isinstance(part, str):
+            yield part
+            continue
         if not isinstance(part, dict):
+            if part is not None:
+                reader.leave("a part of it is not a JSON object")
             continue
         for kind, value in part.items():
             if kind == "Text" and isinstance(value, str):

@@ -25,7 +25,7 @@ from typing import Any
 
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import exported, sessions
-from pgmem.features.importers.records import why_empty
+from pgmem.features.importers.records import unreadable, why_empty
 from pgmem.foreign import Account
 from pgmem.memory import Memory
 from pgmem.models import Imported
@@ -60,7 +60,11 @@ def read(client: str, path: Path, account: Account | None = None) -> Iterator[Co
         InvalidArgument: no turn is there; the message says what is.
     """
     account = account if account is not None else Account()
-    if not path.is_dir() and not path.is_file():
+    try:
+        is_there = path.is_dir() or path.is_file()
+    except OSError as error:  # a folder above it is closed
+        raise InvalidArgument(f"{path} is not taken: {unreadable(error)}.") from error
+    if not is_there:
         raise InvalidArgument(f"{path} is neither a file nor a folder.")
     empty = True
     for found, folder in CLIENTS[client](path, account):

@@ -146,6 +146,39 @@ def test_a_text_that_no_store_keeps_is_cleaned_and_named_and_other_line_ends_are
     )
 
 
+ADA = {"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}
+BOB = {**ADA, "name": "Bob"}
+KNOWS = {"type": "relation", "from": "Ada", "to": "Bob", "relationType": "knows"}
+
+
+def without_type(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if name != "type"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"\ufeff{json.dumps(ADA)}\n{json.dumps(BOB)}\n{json.dumps(KNOWS)}\n",
+        f"{json.dumps(ADA)}{json.dumps(BOB)}\n{json.dumps(KNOWS)}",
+        f"{json.dumps(ADA)} {json.dumps(BOB)}\t{json.dumps(KNOWS)}\r\n",
+        json.dumps([ADA, BOB, KNOWS]),
+        "\ufeff"
+        + json.dumps({"entities": [without_type(ADA), BOB], "relations": [without_type(KNOWS)]}, indent=2),
+    ],
+    ids=["mark", "one line", "blanks between", "array", "read_graph"],
+)
+def test_every_form_of_a_file_of_the_memory_server_is_read_whole(
+    run: Run, rows: Rows, tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "memory.jsonl"
+    file.write_text(text, encoding="utf-8")
+    done = run("import", "--from", "mcp-memory", str(file), "--project", "shop", "--json")
+    assert done.exit_code == 0, done.stderr
+    assert set(titles(rows)) == {"Ada", "Bob"}
+    assert edges(rows) == {("Ada", "RELATED_TO", "Bob")}
+    assert json.loads(done.stdout)["left_out"] == {}
+
+
 def test_what_was_observed_since_comes_with_the_next_import(run: Run, tmp_path: Path, call: Call) -> None:
     file = tmp_path / "memory.jsonl"
     command = ("import", "--from", "mcp-memory", str(file), "--project", "shop")
