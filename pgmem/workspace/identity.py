@@ -75,8 +75,10 @@ def identify(folder: Path) -> Identity:
     """Return what the repository of a folder is known by; a folder outside of any is known by its place."""
     found = _repository(folder)
     if found is None or not _is_own(found):
-        name = folder.resolve().name or "root"
-        place = _digest(str(folder.resolve()))
+        top = _unread_root(folder) if found is None else None
+        name = (top or folder.resolve()).name or "root"
+        # Of a repository that git reads later, the place is the same.
+        place = _digest(str(top / ".git" if top else folder.resolve()))
         return Identity([name, f"{name}-{place[:8]}"], [], [], [place])
     remotes = _remotes(found.git)
     roots = _roots(found)
@@ -94,7 +96,51 @@ def identify(folder: Path) -> Identity:
 def work_tree(folder: Path) -> Path | None:
     """Return the root of the work tree that a folder is in; None outside of any."""
     found = _repository(folder)
-    return found.top if found is not None and _is_own(found) else None
+    if found is None:
+        return _unread_root(folder)
+    return found.top if _is_own(found) else None
+
+
+def unread(folder: Path) -> tuple[Path, str] | None:
+    """Return the root of a repository that git does not read, and what git said; None where it does, or there is none."""
+    from pgmem.workspace.git import GitUnavailable, Repository
+
+    top = _unread_root(folder)
+    if top is None:
+        return None
+    try:
+        Repository(folder).ask("rev-parse", "--show-toplevel")
+    except (GitUnavailable, OSError) as error:
+        return top, str(error)
+    return None
+
+
+def _unread_root(folder: Path) -> Path | None:
+    """Return the nearest folder above with a directory `.git` that is a repository's; git itself has not answered."""
+    folder = folder.resolve()
+    return next((top for top in (folder, *folder.parents) if _holds_repository(top / ".git")), None)
+
+
+def _holds_repository(place: Path) -> bool:
+    """Whether a directory is that of a repository, and no link leads to it."""
+    try:
+        return not place.is_symlink() and (place / "HEAD").is_file() and (place / "objects").is_dir()
+    except OSError:
+        return False
+
+
+def parent_of(folder: Path) -> Path | None:
+    """Return the work tree that a submodule is part of; None outside of a submodule."""
+    from pgmem.workspace.git import GitUnavailable
+
+    found = _repository(folder)
+    if found is None or not (found.top / ".git").is_file() or not _is_own(found):
+        return None
+    try:
+        said = found.git.ask("rev-parse", "--show-superproject-working-tree").rstrip("\n")
+    except GitUnavailable:
+        return None
+    return Path(said) if said else None
 
 
 def borrowed(folder: Path) -> tuple[Path, str] | None:
