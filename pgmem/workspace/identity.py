@@ -102,7 +102,7 @@ def work_tree(folder: Path) -> Path | None:
 
 
 def unread(folder: Path) -> tuple[Path, str] | None:
-    """Return the root of a repository that git does not read, and what git said; None where it does, or there is none."""
+    """Return the root of a repository that git does not read, and its reason; None where it does, or there is none."""
     from pgmem.workspace.git import GitUnavailable, Repository
 
     top = _unread_root(folder)

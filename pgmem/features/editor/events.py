@@ -64,8 +64,8 @@ _UNREAD = (
     "for may run `git config --global --add safe.directory {root}` or install git."
 )
 _SUBMODULE = (
-    "This folder is a submodule with a project of its own: what the project around it knows is in retrieve_context with "
-    "project_id {parent}."
+    "This folder is a submodule and has a separate project: what the project around it knows is in retrieve_context "
+    "with project_id {parent}."
 )
 _RULES = "Mention once to the person you work for: {} for your yes, pgmem review."
 _NOT_WHOLE = "Not every instruction is whole in this list: call retrieve_context for them."
@@ -309,7 +309,7 @@ def start(event: Event, connection: Connection) -> Brought:
 
 
 def _about_folder(event: Event, connection: Connection) -> str:
-    """Return what a session is told of its folder: that git does not read it, or that it is a part of another one."""
+    """Return what a session should know of its folder: that git does not read it, or that it is a submodule."""
     from pgmem.workspace.identity import identify, parent_of, unread
 
     folder = payloads.folder_of(event.given)

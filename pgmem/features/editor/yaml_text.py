@@ -91,11 +91,11 @@ def take(text: str, path: Sequence[str], own: Callable[[Any], bool] | None = Non
     lines = _lines(text)
     place = _place(lines, path[0], 0, len(lines), 0)
     if place is None:
-        raise Unreadable(f"{path[0]} is not written on lines of its own")
+        raise Unreadable(f"{path[0]} is not written on separate lines")
     indent = _inner(lines, place + 1, 0)
     inside = _place(lines, path[1], place + 1, _end(lines, place, 0), indent)
     if inside is None:
-        raise Unreadable(f"{'.'.join(path)} is not written on lines of its own")
+        raise Unreadable(f"{'.'.join(path)} is not written on separate lines")
     if own is None or path[1] not in (wanted or {}).get(path[0], {}):
         del lines[inside : _end(lines, inside, indent, items=True)]
     else:

@@ -149,6 +149,16 @@ async def test_a_tool_saves_searches_and_lists(hostile: str, tmp_path: Path) -> 
         ):
             done = await client.call_tool(tool, arguments)
             assert not done.is_error, (tool, done.content)
+        given = {
+            "content": "The till is red.",
+            "project_id": "shop",
+            "topic": "till",
+            "valid_from": "2026-02-03T10:00:00",
+        }
+        assert not (await client.call_tool("save_context", given)).is_error
+    with psycopg.connect(hostile, client_encoding="UTF8") as connection:
+        begins = "select valid_from at time zone 'UTC' from pgmem.node where title = 'till'"
+        assert connection.execute(begins.encode()).fetchone() == (datetime(2026, 2, 3, 10),)
 
 
 def test_a_hook_keeps_and_brings(run: Any, tmp_path: Path) -> None:

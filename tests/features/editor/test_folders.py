@@ -19,10 +19,10 @@ def begun(folder: Path, session: str = "s1") -> dict[str, Any]:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a repository to another user")
-def test_a_repository_of_another_user_is_one_project_and_the_session_is_told_what_git_said(
+def test_a_repository_of_another_user_is_one_project_and_the_session_begins_with_the_reason(
     hook: Hook, tmp_path: Path, data_dir: Path
 ) -> None:
-    """In a container each folder of it had a project of its own, without a word."""
+    """In a container each folder of it had a separate project, without a word."""
     shop = repository(tmp_path / "webshop", "git@github.com:acme/webshop.git")
     (shop / "src" / "api").mkdir(parents=True)
     for place in (shop, shop / ".git"):

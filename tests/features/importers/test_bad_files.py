@@ -1,4 +1,4 @@
-"""What each importer says of a file that is none of its own: one sentence that names the file and what to do."""
+"""What each importer says of a file that it cannot take: one sentence that names the file and what to do."""
 
 from __future__ import annotations
 

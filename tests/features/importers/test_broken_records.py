@@ -1,6 +1,6 @@
 """One record of a file, broken in any way: all others arrive, and the broken one is named if its words do not.
 
-The export of pgmem itself is no such file: it is whole or it is refused with its line (tests/core/moving/test_import.py).
+An export of pgmem is whole, or it is refused with its line (tests/core/moving/test_import.py).
 """
 
 from __future__ import annotations
