@@ -13,7 +13,7 @@ THROUGH_A_FRONT = tests/docs/test_examples.py $(addprefix tests/, features/cards
   core/search security core/sql features/stores core/telemetry core/temporal core/tenancy features/ui \
   features/vault)
 
-.PHONY: help demo docs test test-long test-security test-front test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
+.PHONY: help demo docs test test-changed test-long test-security test-front test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,9 @@ demo: $(VENV)/.demo  ## run the demo on the PostgreSQL that pip installs
 test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.installed  ## run the tests
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(ARGS)
+
+test-changed: $(VENV)/.installed  ## run the tests of what has changed since the merge base with main
+	$(BIN)/python scripts/test-changed -- $(ARGS)
 
 test-long: $(VENV)/.installed  ## run the tests that take minutes
 	$(BIN)/python -m pytest -m long $(ARGS)

@@ -31,7 +31,7 @@ from psycopg.rows import DictRow, dict_row, scalar_row
 from pgmem import Memory
 from pgmem.install import schema
 from pgmem.settings import Settings
-from tests.fixtures import hostile
+from tests.fixtures import hostile, skipped
 from tests.fixtures.fronts import COPY, SENT, Fronts
 from tests.fixtures.places import begin_run, roomy_place
 
@@ -117,6 +117,9 @@ def pytest_testnodedown(node: Any) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for where, number in SENT.items():
         terminalreporter.write_line(f"{number} statements of tests went to {where}")
+    reasons = [str(report.longrepr) for report in terminalreporter.stats.get("skipped", ())]
+    for line in skipped.lines(reasons):
+        terminalreporter.write_line(line)
 
 
 def chosen_server(config: pytest.Config) -> str:
