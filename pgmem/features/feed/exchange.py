@@ -201,28 +201,7 @@ class Exchange:
         mine = await self._here.state(FOLDER)
         place = folder.require_own(mine.feed, Place.of(mine.pulled))
         head = (await self._here.changes("now"))["cursor"]
-        for feed in folder.feeds():
-            if feed == mine.feed:
-                continue
-            last = await self._last_read(feed)
-            for each, path, late in folder.unread(feed, last):
-                if late and last:
-                    self.done.anew = f"files of changes of {feed} were put together meanwhile"
-                header, changes = folder.read(path)
-                self._compare_builds(mine, path.name, header.get("release"), header.get("build"))
-                ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
-                if ahead > _CLOCK_S:
-                    raise InvalidArgument(_clocks(str(path), ahead))
-                for first in range(0, len(changes), PAGE):
-                    await self._take(changes[first : first + PAGE], peer=feed, since=mine.pushed, until=head)
-                if not self._dry_run:
-                    await self._here.apply([], peer=f"{FOLDER} {feed}", cursor=str(each))
-                self._progress("received", len(changes))
-        for feed in folder.feeds():
-            if feed != mine.feed:
-                await self._offer_here(feed, mine.pushed, head)
-                if not self._dry_run:
-                    self.done.wait(await self._here.outstanding(feed, "here"))
+        await self._read_others(folder, mine, head)
         written, readable = folder.last(mine.feed, place.number)
         begins = mine.pushed is None or not readable
         if mine.pushed is not None:
@@ -258,6 +237,29 @@ class Exchange:
         elif count and folder.is_long(mine.feed):
             await folder.put_together(mine, new.number, new.mark)
         return self.done
+
+    async def _read_others(self, folder: Folder, mine: PeerState, head: str) -> None:
+        """Apply what the files of other stores bring, then offer what waits for them here."""
+        others = [feed for feed in folder.feeds() if feed != mine.feed]
+        for feed in others:
+            last = await self._last_read(feed)
+            for each, path, late in folder.unread(feed, last):
+                if late and last:
+                    self.done.anew = f"files of changes of {feed} were put together meanwhile"
+                header, changes = folder.read(path)
+                self._compare_builds(mine, path.name, header.get("release"), header.get("build"))
+                ahead = (datetime.fromisoformat(header["at"]) - datetime.now(UTC)).total_seconds()
+                if ahead > _CLOCK_S:
+                    raise InvalidArgument(_clocks(str(path), ahead))
+                for first in range(0, len(changes), PAGE):
+                    await self._take(changes[first : first + PAGE], peer=feed, since=mine.pushed, until=head)
+                if not self._dry_run:
+                    await self._here.apply([], peer=f"{FOLDER} {feed}", cursor=str(each))
+                self._progress("received", len(changes))
+        for feed in others:
+            await self._offer_here(feed, mine.pushed, head)
+            if not self._dry_run:
+                self.done.wait(await self._here.outstanding(feed, "here"))
 
     async def _last_read(self, feed: str) -> int:
         """The number of the last file of a store that was read."""
