@@ -14,15 +14,12 @@ import psycopg
 from pgmem.calls.caller import Caller
 from pgmem.database.attached import Attached
 from pgmem.database.database import Database
+from pgmem.database.verdict import verdict
 from pgmem.errors import (
     CellSilent,
-    DatabaseUnavailable,
-    EmbeddedServerError,
     InvalidArgument,
-    OutOfResources,
     PgmemError,
     SaveIdReused,
-    SchemaOutdated,
     first_line,
     summary,
 )
@@ -30,10 +27,6 @@ from pgmem.escaping import counted
 from pgmem.outbox import QueuedSave
 
 log = logging.getLogger("pgmem")
-
-# SQLSTATE classes of errors that a later try may not meet: deadlock, lack of resources, timeout, shutdown of the
-# server.
-_TEMPORARY = ("40", "53", "55", "57")
 
 
 async def replay_outbox(caller: Caller, within_s: float = inf) -> int:
@@ -51,7 +44,9 @@ async def replay_outbox(caller: Caller, within_s: float = inf) -> int:
     caller.database.outbox.sweep()
     try:
         done = await _replay(caller, within_s=within_s)
-    except (DatabaseUnavailable, EmbeddedServerError, SchemaOutdated) as error:
+    except PgmemError as error:
+        if verdict(error) == "fail":
+            raise
         _log_queued(caller, summary(error))
         return 0
     if done.trouble is not None:
@@ -132,14 +127,12 @@ async def _arrive(caller: Caller, save: QueuedSave, within_s: float) -> str | No
         else:
             timeout = min(settings.write_timeout_s, within_s)
             await database.rows(save.verb, timeout, save_id=save.save_id, **save.params)
-    except OutOfResources as error:
-        return summary(error)  # a smaller save of another lane may go through
-    except (DatabaseUnavailable, EmbeddedServerError, SchemaOutdated):
-        raise
     except (PgmemError, psycopg.Error, TypeError) as error:
-        state = error.sqlstate if isinstance(error, psycopg.Error) else None
-        if state is not None and state.startswith(_TEMPORARY):
-            return summary(error)
+        found = verdict(error)
+        if found == "again":
+            return summary(error)  # a smaller save of another lane may go through
+        if found != "fail":
+            raise
         log.warning("queued save %s was refused: %s", save.save_id, summary(error))
         # No replay can succeed. It is recorded, so that people see it and the later saves can go on.
         if isinstance(error, SaveIdReused):
@@ -148,7 +141,7 @@ async def _arrive(caller: Caller, save: QueuedSave, within_s: float) -> str | No
             readable = not isinstance(error, InvalidArgument | TypeError)
             await record_failure(database, save, f"Not saved: {first_line(error)}", readable=readable)
         except (PgmemError, psycopg.Error) as second:
-            if isinstance(second, DatabaseUnavailable | EmbeddedServerError | SchemaOutdated):
+            if verdict(second) in ("queue", "uncertain"):
                 raise
             return summary(second)
     return None
@@ -176,7 +169,9 @@ async def replay_others(caller: Caller, own: str) -> None:
             # The share of another tenant may be held by calls that get no answer.
             with anyio.move_on_after(1):
                 await _replay(caller, besides=own, within_s=0.25)
-        except (DatabaseUnavailable, EmbeddedServerError, SchemaOutdated) as error:
+        except PgmemError as error:
+            if verdict(error) == "fail":
+                raise
             _log_queued(caller, summary(error))
 
 

@@ -19,15 +19,14 @@ from pgmem.calls.caller import Caller
 from pgmem.calls.replay import in_turn, record_failure, replay_others
 from pgmem.database.attached import Attached
 from pgmem.database.call import Request, build
+from pgmem.database.verdict import verdict
 from pgmem.database.watch import Save
 from pgmem.errors import (
     Busy,
     CellSilent,
     DatabaseUnavailable,
-    EmbeddedServerError,
     InvalidArgument,
     MemoryNotFound,
-    OutcomeUnknown,
     OutOfResources,
     PgmemError,
     SchemaOutdated,
@@ -189,47 +188,42 @@ async def _send(
             caller.logged.unsent = False
             await replay_others(caller, own)
             return rows[0]
-        except Busy as error:
-            # The server answers, so nothing is kept for it here: what waits would only come on top of its load.
-            return _failed(
-                save.save_id, error, "Save again with this save_id in a moment; nothing is saved twice."
-            )
-        except SchemaOutdated as error:
-            # Nothing was written, and the program that starts next sends it as its release does.
-            if is_global:
-                return _failed(save.save_id, error, "Restart this program and save again with this save_id.")
-            return await _queue(caller, save, _OUTDATED, "Restart this program; the save is sent then.")
-        except CellSilent as error:
-            # The front answers at once, and what is sent again waits as long.
-            _log_unsent(caller, save, error)
-            uncertain = True
-            break
-        except (DatabaseUnavailable, EmbeddedServerError) as error:
-            _log_unsent(caller, save, error)
-            uncertain = uncertain or isinstance(error, OutcomeUnknown)
-            why = _SHORT if isinstance(error, OutOfResources) else _QUEUED
-            # A server that was away before this call is asked once, and not for long.
-            if known_away or monotonic() - started > settings.connect_timeout_s + 5:
+        except (PgmemError, psycopg.Error) as error:
+            found = verdict(error, by_front=caller.database.is_front)
+            uncertain = uncertain or found == "uncertain"
+            if isinstance(error, Busy):
+                # The server answers, so nothing is kept for it here: what waits would only come on top of its load.
+                step = "Save again with this save_id in a moment; nothing is saved twice."
+                return _failed(save.save_id, error, step)
+            if isinstance(error, SchemaOutdated):
+                # Nothing was written, and the program that starts next sends it as its release does.
+                if is_global:
+                    step = "Restart this program and save again with this save_id."
+                    return _failed(save.save_id, error, step)
+                return await _queue(caller, save, _OUTDATED, "Restart this program; the save is sent then.")
+            if isinstance(error, psycopg.Error):
+                if not uncertain:
+                    return await _refused(caller, save, error)
+                # The first try may still be running, and this one only timed out behind it.
+                log.warning("save %s could not be sent again: %s", save.save_id, summary(error))
                 break
-        except psycopg.Error as error:
-            uncertain = uncertain or (caller.database.is_front and _may_be_saved(error))
-            if not uncertain:
-                return await _refused(caller, save, error)
-            # The first try may still be running, and this one only timed out behind it.
-            log.warning("save %s could not be sent again: %s", save.save_id, summary(error))
-            break
+            if found == "fail":
+                raise
+            _log_unsent(caller, save, error)
+            why = _SHORT if isinstance(error, OutOfResources) else _QUEUED
+            # A front answers at once, and what is sent again waits as long. A server that was away before this call
+            # is asked once, and not for long.
+            silent, late = (
+                isinstance(error, CellSilent),
+                monotonic() - started > settings.connect_timeout_s + 5,
+            )
+            if silent or known_away or late:
+                break
     return _unsent_global(save.save_id, uncertain) if is_global else await _queue(caller, save, why)
 
 
 def _log_unsent(caller: Caller, save: QueuedSave, error: Exception) -> None:
     log.log(caller.logged.level("unsent"), "save %s could not be sent: %s", save.save_id, summary(error))
-
-
-def _may_be_saved(error: psycopg.Error) -> bool:
-    """Whether the cell may have saved: the front gave up waiting, or an upgrade replaced its functions meanwhile."""
-    return isinstance(error, psycopg.errors.QueryCanceled) or (
-        isinstance(error, psycopg.errors.InternalError_) and "cache lookup failed" in str(error)
-    )
 
 
 async def _queue(

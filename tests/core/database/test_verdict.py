@@ -1,0 +1,52 @@
+"""The verdict on a call that ended with an error, for each error that a caller can meet."""
+
+from __future__ import annotations
+
+import psycopg
+import pytest
+
+from pgmem import errors
+from pgmem.database.verdict import Verdict, verdict
+
+OF_PGMEM: tuple[tuple[type[errors.PgmemError], Verdict], ...] = (
+    (errors.Busy, "again"),
+    (errors.OutOfResources, "again"),
+    (errors.DatabaseUnavailable, "queue"),
+    (errors.EmbeddedServerError, "queue"),
+    (errors.SchemaOutdated, "queue"),
+    (errors.OutcomeUnknown, "uncertain"),
+    (errors.CellSilent, "uncertain"),
+    (errors.InvalidArgument, "fail"),
+    (errors.NotPermitted, "fail"),
+    (errors.SaveIdReused, "fail"),
+    (errors.MemoryNotFound, "fail"),
+)
+OF_POSTGRESQL: tuple[tuple[type[psycopg.Error], Verdict, Verdict], ...] = (
+    # the error, the verdict, and that of a front
+    (psycopg.errors.DeadlockDetected, "again", "again"),
+    (psycopg.errors.SerializationFailure, "again", "again"),
+    (psycopg.errors.ConfigurationLimitExceeded, "again", "again"),
+    (psycopg.errors.LockNotAvailable, "again", "again"),
+    (psycopg.errors.QueryCanceled, "again", "uncertain"),
+    (psycopg.errors.InternalError_, "fail", "uncertain"),
+    (psycopg.errors.UniqueViolation, "fail", "fail"),
+    (psycopg.errors.UndefinedFunction, "fail", "fail"),
+    (psycopg.DataError, "fail", "fail"),
+)
+
+
+@pytest.mark.parametrize(("kind", "expected"), OF_PGMEM)
+def test_an_error_of_pgmem_has_one_verdict(kind: type[errors.PgmemError], expected: Verdict) -> None:
+    assert verdict(kind("x")) == verdict(kind("x"), by_front=True) == expected
+
+
+@pytest.mark.parametrize(("kind", "expected", "of_a_front"), OF_POSTGRESQL)
+def test_an_error_of_postgresql_is_judged_by_its_state(
+    kind: type[psycopg.Error], expected: Verdict, of_a_front: Verdict
+) -> None:
+    error = kind("cache lookup failed for function 1")
+    assert (verdict(error), verdict(error, by_front=True)) == (expected, of_a_front)
+
+
+def test_what_python_refuses_has_failed() -> None:
+    assert verdict(TypeError("a UUID cannot be queued")) == "fail"
