@@ -324,7 +324,7 @@ async def _bulk(server: str, folder: Path, facts: int, progress: Progress) -> li
                 began = time.perf_counter()
                 times = await _by_the_hundred(memory, batched[facts:])
                 await memory.embed_waiting()
-                rows.append(_bulk_row("the same, and embedded with static", times, facts, began, 200))
+                rows.append(_bulk_row("the same, and embedded with static", times, facts, began, 600))
             progress("bulk", 3, 3)
     return rows
 

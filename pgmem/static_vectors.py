@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import json
+import mmap
 import operator
 import re
 import struct
@@ -101,6 +102,7 @@ def files() -> tuple[Path, Path]:
     return found
 
 
+@cache
 def matrix(weights: Path) -> Matrix:
     """Find the matrix of a safetensors file: 8 bytes with the length of a JSON header, the header, the numbers.
 
@@ -134,15 +136,13 @@ def _length(vector: Sequence[float]) -> float:
 
 def _sums(texts: Sequence[str]) -> list[list[float]]:
     weights, vocabulary = files()
-    at, pieces = matrix(weights), _pieces(vocabulary)
-    row = struct.Struct(f"<{at.columns}e")
-    with at.file.open("rb") as file:
+    at, cut = matrix(weights), pieces(vocabulary)
+    row, mapped = struct.Struct(f"<{at.columns}e"), _mapped(at.file)
 
-        def read(number: int) -> tuple[float, ...]:
-            file.seek(at.begin + number * row.size)
-            return row.unpack(file.read(row.size))
+    def read(number: int) -> tuple[float, ...]:
+        return row.unpack_from(mapped, at.begin + number * row.size)
 
-        found = [[*map(read, pieces(text))] for text in texts]
+    found = [[*map(read, cut(text))] for text in texts]
     # Most words are one piece.
     return [[*rows[0]] if len(rows) == 1 else [*map(sum, zip(*rows, strict=True))] for rows in found]
 
@@ -180,5 +180,13 @@ def _words(text: str) -> list[str]:
 
 
 @cache
-def _pieces(vocabulary: Path) -> Pieces:
+def pieces(vocabulary: Path) -> Pieces:
+    """Return the vocabulary, which is read once."""
     return Pieces(vocabulary)
+
+
+@cache
+def _mapped(file: Path) -> mmap.mmap:
+    """The weights as memory that processes share; it is never closed."""
+    with file.open("rb") as opened:
+        return mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ)

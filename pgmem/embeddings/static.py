@@ -46,12 +46,17 @@ class StaticProvider(LocalProvider):
             raise EmbeddingConfigError(f"EMBEDDING_MODEL: the provider static has only {DEFAULT_MODEL}")
         size = dimensions_of(model, dimensions, _DIMENSIONS)
         super().__init__(model=static_vectors.MODEL, dimensions=size, timeout=timeout)
+        self._asked = False
 
     async def _embed(self, texts: list[str]) -> list[list[float]]:
-        # The import of numpy takes longer than a first question may wait; what is longer than a question needs it.
-        if self._loading is None and sum(map(len, texts)) <= self.inline_characters:
+        # The import of numpy takes longer than a first question may wait: a second one begins it, and waits no longer.
+        is_loaded = self._loading is not None and self._loading.done()
+        if not is_loaded and sum(map(len, texts)) <= self.inline_characters:
             with suppress(FileNotFoundError, ValueError):  # which the load explains
                 found = static_vectors.vectors(texts)
+                if self._asked:
+                    self._start()
+                self._asked = True
                 return unit_vectors(found, count=len(texts), dimensions=self.dimensions, model=self.model)
         return await super()._embed(texts)
 
@@ -63,12 +68,16 @@ class StaticProvider(LocalProvider):
         except (FileNotFoundError, ValueError) as error:
             raise EmbeddingError(str(error)) from error
         # Mapped: 16 MB that processes share.
-        table = np.memmap(at.file, dtype="<f2", mode="r", offset=at.begin, shape=(at.rows, at.columns))
-        pieces = static_vectors.Pieces(vocabulary)
+        table = np.asarray(np.memmap(at.file, "<f2", "r", at.begin, (at.rows, at.columns)))
+        pieces = static_vectors.pieces(vocabulary)
+        columns = at.columns
 
         def encode(texts: list[str]) -> Rows:
-            tokens = (pieces(text[:_LONGEST]) for text in texts)
-            means: Rows = np.stack([table[each].mean(axis=0, dtype=np.float32) for each in tokens])
-            return means
+            sums: Rows = np.empty((len(texts), columns), dtype=np.float32)
+            for row, text in enumerate(
+                texts
+            ):  # of the length of a vector nothing is kept: a sum does as well
+                np.add.reduce(table[pieces(text[:_LONGEST])], axis=0, dtype=np.float32, out=sums[row])
+            return sums
 
         return encode

@@ -131,7 +131,7 @@ async def _embed(memory: Verbs, texts: list[str]) -> list[list[float]]:
 
 async def _store(memory: Verbs, claimed: list[Any], vectors: list[list[float]]) -> int:
     items = [
-        {"node_seq": row["node_seq"], "text_hash": row["text_hash"], "vector": vector}
+        {"node_seq": row["node_seq"], "text_hash": row["text_hash"], "vector": _text(vector)}
         for row, vector in zip(claimed, vectors, strict=True)
         if vector
     ]
@@ -139,6 +139,11 @@ async def _store(memory: Verbs, claimed: list[Any], vectors: list[list[float]]) 
         return 0
     rows = await memory.caller.database.rows("store_vectors", model=memory.caller.embedder.model, items=items)
     return int(rows[0]["store_vectors"])
+
+
+def _text(vector: list[float]) -> str:
+    """Return a vector as the text of a list, which costs a fifth of a list in JSON on both sides."""
+    return f"[{','.join(['%.9g'] * len(vector))}]" % tuple(vector)
 
 
 async def queue_embeddings(memory: Verbs, everything: bool = False) -> int:

@@ -258,7 +258,7 @@ begin
       continue;
     end if;
     perform pgmem.put_vector(v_node.seq, v_model, v_node.tenant, coalesce(v_node.project_seq, 0),
-      v_item ->> 'text_hash', array(select jsonb_array_elements_text(v_item -> 'vector'))::real[]);
+      v_item ->> 'text_hash', translate(v_item ->> 'vector', '[]', '{}')::real[]);
     v_count := v_count + 1;
   end loop;
   return v_count;
@@ -271,7 +271,7 @@ A vector is left out if its node is archived, its text has changed, or the calle
 back to the queue.
 
 model: The name of a registered model.
-items: A list of {node_seq, text_hash, vector}.
+items: A list of {node_seq, text_hash, vector}; a vector is a list of numbers, or the text of one.
 
 InvalidArgument: no model of that name is registered, a vector has a wrong dimension or holds zeros alone, or
   there are more items than max_list_limit.
