@@ -16,6 +16,7 @@ from pgmem.database.closing import to_its_end
 from pgmem.database.identity import PIN
 from pgmem.database.pipeline import first_error_only, sent_first
 from pgmem.database.silent import NO_CELL
+from pgmem.database.times import read_times
 from pgmem.errors import CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
 
 T = TypeVar("T")
@@ -30,9 +31,11 @@ class Connection(AsyncConnection[DictRow]):
     async def connect(cls, conninfo: str = "", **options: Any) -> Self:
         """Connect as psycopg does; one that is cancelled meanwhile closes its socket at once."""
         try:
-            return await super().connect(conninfo, **options)
+            connection = await super().connect(conninfo, **options)
         except asyncio.CancelledError as error:
             raise error.with_traceback(None) from None  # its frames hold what is connected by half
+        read_times(connection.adapters)
+        return connection
 
     async def cancel_safe(self, *, timeout: float = _CANCEL_S) -> None:
         """Ask the server to cancel the statement, whose result is no longer needed; takes at most two seconds.

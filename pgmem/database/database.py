@@ -2,7 +2,8 @@
 
 A call takes two round trips: the transaction begins and sets its identity; then the verb and its COMMIT go together.
 Every wait has an end: `connect_timeout_s` until the transaction has begun, then the statement timeout and
-`connect_timeout_s` more for the answer. A read that somebody waits for takes one round trip, as it may be sent again.
+`connect_timeout_s` more for the answer. A call that may be sent again takes one round trip: a read that somebody waits
+for, and a save with its id, which the store knows again.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from pgmem.database.closing import Tasks, to_its_end
 from pgmem.database.connection import connecting, losing, opened
 from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import PIN, Identity, opening
-from pgmem.database.pool import Pool, Pools, give_back
+from pgmem.database.pool import Lost, Pool, Pools, give_back
 from pgmem.database.replica import NOT_READ_BACK, ON_PRIMARY, READS, Position, Replica
+from pgmem.database.verdict import verdict
 from pgmem.database.wakes import Wakes
 from pgmem.database.watch import Call, Save, Watcher, observed
 from pgmem.errors import (
@@ -431,7 +433,7 @@ class Database:
         with translate():
             patience = min(limit, self.settings.connect_timeout_s)
             return await pools.alone(
-                pools.checking, lambda connection: request.read(connection, (PIN, ())), patience
+                pools.checking, lambda connection: request.at_once(connection, (PIN, ())), patience
             )
 
     async def _read_from(self, replica: Replica, request: Request, limit: float) -> list[DictRow] | None:
@@ -447,30 +449,41 @@ class Database:
 
     async def _send(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
         """Call a verb in a separate transaction on one of the servers and return its rows."""
-
-        async def attempt() -> list[DictRow]:
-            try:
-                with translate():
-                    if request.verb in AT_ONCE:
-                        with suppress(OutcomeUnknown):
-                            return await self._read(request, limit, pool)
-                    async with self.transaction(limit, pool=pool) as connection:
-                        # The server keeps the statement timeout; this one is for a server that has stopped answering.
-                        with anyio.fail_after(limit + self.settings.connect_timeout_s):
-                            return await request.send(connection, commit=True)
-            except TimeoutError:
-                raise OutcomeUnknown("The database has stopped answering.") from None
-
+        # A front asks its cell in the first round trip already, so that a silent one is noticed by it.
+        at_once = request.verb in AT_ONCE or (request.is_repeatable and not self.is_front)
+        attempt = self._at_once if at_once else self._in_two
         with suppress(*_ROLLED_BACK):
-            return await attempt()
-        return await attempt()
+            return await attempt(request, limit, pool)
+        return await attempt(request, limit, pool)
 
-    async def _read(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
+    async def _in_two(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
+        """Call a verb in two round trips: a connection that died while it was idle is replaced after the first."""
+        try:
+            with translate():
+                async with self.transaction(limit, pool=pool) as connection:
+                    # The server keeps the statement timeout; this one is for a server that has stopped answering.
+                    with anyio.fail_after(limit + self.settings.connect_timeout_s):
+                        return await request.send(connection, commit=True)
+        except TimeoutError:
+            raise OutcomeUnknown("The database has stopped answering.") from None
+
+    async def _at_once(self, request: Request, limit: float, pool: Pool | None) -> list[DictRow]:
+        """Call a verb in one round trip; in two where the connection was lost, perhaps while it was idle."""
         pools = self._shared.pools
         if pool is None:
             raise DatabaseUnavailable("The database is not open yet.")
-        async with pools.share(self._identity, pool):
-            return await pools.read(pool, self._identity, request, limit)
+        identity = self._identity
+        try:
+            with translate():
+                async with pools.share(identity, pool):
+                    return await pools.at_once(pool, identity, request, limit)
+        except Lost as lost:
+            try:
+                return await self._in_two(request, limit, pool)
+            except DatabaseUnavailable as error:
+                if request.is_repeatable and verdict(error) == "queue":  # the first may have written
+                    raise OutcomeUnknown(str(lost)) from error
+                raise
 
     @asynccontextmanager
     async def snapshot(self, timeout_s: float) -> AsyncIterator[Rows]:

@@ -6,10 +6,11 @@ that the caller does not notice. Every wait has an end: `connect_timeout_s` for 
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
 from time import monotonic
 from typing import TypeVar
 
@@ -27,6 +28,7 @@ from pgmem.database.dsn import place, with_limits
 from pgmem.database.identity import BEGIN, Identity, opening
 from pgmem.database.shares import Recent, Shares
 from pgmem.database.silent import NO_CELL, Silent
+from pgmem.database.verdict import verdict
 from pgmem.errors import (
     Busy,
     CellSilent,
@@ -52,6 +54,10 @@ _FULL = re.compile("too many (?:clients|connections)|connection slots|no more co
 """The messages of a server or pooler that accepts no further connection; libpq gives no SQLSTATE."""
 _PROJECTS = 1_000  # whose names are known
 _RECOVERY_S = 4.0  # to start an embedded server that died; after that the call fails
+
+
+class Lost(OutcomeUnknown):
+    """The connection was lost, perhaps while it was idle: a call that may be sent again is."""
 
 
 class Pools:
@@ -153,8 +159,7 @@ class Pools:
         places = max(1, min(settings.pool_size // 4, (os.cpu_count() or 2) // 2))
         self.shares = Shares(places, None, settings.write_timeout_s)
 
-    @asynccontextmanager
-    async def share(self, identity: Identity, pool: Pool) -> AsyncIterator[None]:
+    def share(self, identity: Identity, pool: Pool) -> AbstractAsyncContextManager[None]:
         """Hold one of the connections that the tenant may have at once, if tenants share this process.
 
         A caller without a tenant is the only user of a store or its worker, and has all connections.
@@ -165,12 +170,14 @@ class Pools:
             CellSilent: the cell of the tenant did not answer its last call, and another one asks.
         """
         tenant = (identity.org_id, identity.user_id)
+        return nullcontext() if tenant == ("", "") else self._share(tenant, pool)
+
+    @asynccontextmanager
+    async def _share(self, tenant: tuple[str, str], pool: Pool) -> AsyncIterator[None]:
         async with AsyncExitStack() as held:
-            # A call without a tenant is of all cells.
             was_silent = tenant in self.silent
-            if tenant != ("", ""):
-                held.enter_context(self.silent.asking(tenant))
-            if self.shares is not None and pool is not self.checking and tenant != ("", ""):
+            held.enter_context(self.silent.asking(tenant))
+            if self.shares is not None and pool is not self.checking:
                 try:
                     await held.enter_async_context(self.shares.place(tenant))
                 except Busy:
@@ -264,18 +271,21 @@ class Pools:
         async with self._watched(pool) as patience:
             return (await self._live(pool, open_transaction, patience))[0]
 
-    async def read(self, pool: Pool, identity: Identity, request: Request, timeout_s: float) -> list[DictRow]:
-        """Call a verb that writes nothing, in a separate transaction and in one round trip, and return its rows.
+    async def at_once(
+        self, pool: Pool, identity: Identity, request: Request, timeout_s: float
+    ) -> list[DictRow]:
+        """Call a verb in a separate transaction and in one round trip, and return its rows.
 
         Args:
             pool: `primary` or `reading`.
             identity: the caller.
-            request: the call.
+            request: the call, which may be sent again: it writes nothing, or the store knows it again.
             timeout_s: seconds that it may take.
 
         Raises:
-            OutcomeUnknown: the connection was lost, perhaps while it was idle; the call may be made again.
-            DatabaseUnavailable: no connection works, or no answer came in time.
+            Lost: the connection was lost, perhaps while it was idle; the call may be made again.
+            OutcomeUnknown: no answer came in time.
+            DatabaseUnavailable: no connection works.
             Busy: the server answers, and other calls keep all connections.
         """
         async with self._watched(pool) as patience:
@@ -283,14 +293,30 @@ class Pools:
                 connection = await pool.getconn(timeout=patience)
             except (PoolTimeout, PoolClosed) as error:
                 raise DatabaseUnavailable(f"The database does not answer: {error}") from error
+            # The server keeps the statement timeout; this one is for a server that has stopped answering.
+            scope = anyio.CancelScope(deadline=anyio.current_time() + timeout_s + _ON_THE_WAY_S)
+            asked: list[asyncio.Future[None]] = []
+            watch = asyncio.get_running_loop().call_later(
+                patience, lambda: asked.append(asyncio.ensure_future(self._end_if_silent(pool, scope)))
+            )
             try:
-                # The server keeps the statement timeout; this one is for a server that has stopped answering.
-                with losing(OutcomeUnknown), anyio.fail_after(timeout_s + _ON_THE_WAY_S):
-                    return await request.read(connection, opening(identity, timeout_s))
-            except TimeoutError:
-                raise DatabaseUnavailable("The database has stopped answering.") from None
+                with losing(Lost), scope:
+                    return await request.at_once(connection, opening(identity, timeout_s))
+                raise OutcomeUnknown("The database has stopped answering.")
             finally:
+                watch.cancel()
+                for task in asked:
+                    task.cancel()
                 await give_back(connection, pool)
+
+    async def _end_if_silent(self, pool: Pool, scope: anyio.CancelScope) -> None:
+        """End a call that has no answer yet, if the primary does not say another thing either."""
+        if pool is not self.primary:
+            return
+        try:
+            await self._ask(pool)
+        except DatabaseUnavailable:
+            scope.cancel()
 
     @asynccontextmanager
     async def _watched(self, pool: Pool) -> AsyncIterator[float]:
@@ -388,13 +414,13 @@ class Pools:
                     answer = await send(connection)
                 answered = True
                 return connection, answer
-            except (OutOfResources, CellSilent):
-                raise
             except TimeoutError:
                 if self.is_front and monotonic() - sent_at > _SILENCE_S:
                     raise CellSilent(NO_CELL) from None
                 raise DatabaseUnavailable("The database does not answer.") from None
             except DatabaseUnavailable as error:
+                if verdict(error) != "queue":
+                    raise  # the server answers
                 lost = error
             finally:
                 if not answered:

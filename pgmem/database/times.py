@@ -12,7 +12,7 @@ from typing import Any
 
 from psycopg import AsyncConnection, AsyncCursor, DataError, adapters, pq
 from psycopg.abc import AdaptContext, Buffer
-from psycopg.adapt import Loader
+from psycopg.adapt import AdaptersMap, Loader
 from psycopg.rows import DictRow, dict_row
 from pydantic import ValidationError
 
@@ -96,6 +96,12 @@ def mended(row: Any, error: ValidationError) -> bool:
 def readable(connection: AsyncConnection[Any]) -> AsyncCursor[DictRow]:
     """Return a cursor of a connection whose rows are dicts, and whose times are those that Python can read."""
     cursor = connection.cursor(row_factory=dict_row)
-    cursor.adapters.register_loader(_OID, _Readable)
-    cursor.adapters.register_loader("date", _Day)
+    if connection.adapters.get_loader(_OID, pq.Format.TEXT) is not _Readable:
+        read_times(cursor.adapters)
     return cursor
+
+
+def read_times(adapters: AdaptersMap) -> None:
+    """Have the times read that Python can read: of a cursor, or of a connection of ours."""
+    adapters.register_loader(_OID, _Readable)
+    adapters.register_loader("date", _Day)

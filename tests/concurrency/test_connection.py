@@ -90,7 +90,7 @@ async def test_a_save_whose_commit_is_not_heard_of_is_made_once(
     gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
 ) -> None:
     async with Memory.connect(settings(connect_timeout_s=PATIENT)) as memory:
-        gate.cut_at(b"COMMIT\0")
+        gate.cut_at(b"saved")
         result = await memory.save_context("Once.", "shop")
     assert result.status == "saved"
     assert contents(connection) == ["Once."]
@@ -105,7 +105,7 @@ async def test_a_commit_not_heard_of_before_the_network_goes_is_replayed_to_its_
     gate: Gate, settings: Configure, connection: Connection, tmp_path: Path
 ) -> None:
     async with Memory.connect(settings()) as memory:
-        gate.cut_at(b"COMMIT\0", for_good=True)
+        gate.cut_at(b"saved", for_good=True)
         result = await memory.save_context("Once.", "shop")
         assert result.status == "pending_retry"
         assert contents(connection) == ["Once."]

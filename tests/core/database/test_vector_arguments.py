@@ -7,6 +7,7 @@ import pytest
 from pgvector import HalfVector, Vector
 from psycopg.rows import DictRow
 
+from pgmem.database.call import Reals, clean
 from pgmem.embeddings.text import text_hash
 from pgmem.errors import InvalidArgument
 from tests.conftest import Call
@@ -35,3 +36,14 @@ def test_a_vector_is_stored_whatever_its_type(
 def test_what_is_no_vector_is_refused(call: Call, sent: list[object]) -> None:
     with pytest.raises(InvalidArgument, match="embedding is not a list of numbers of single precision"):
         call("save_context", content="x", project_id="shop", embedding=sent)
+
+
+def test_a_vector_crosses_as_one_buffer_in_the_binary_form_of_an_array(
+    connection: psycopg.Connection[DictRow],
+) -> None:
+    sent = clean("embedding", [0.5, -1.25, 3, 1e-40])
+    assert isinstance(sent, Reals)
+    row = connection.execute("select %b as got, pg_typeof(%b)::text as type", (sent, sent)).fetchone()
+    assert row is not None
+    assert row["type"] == "real[]"
+    assert row["got"] == pytest.approx([0.5, -1.25, 3.0, 1e-40], rel=1e-3)
