@@ -44,14 +44,18 @@ _OUTDATED = "The store was upgraded while this program ran. The save is in the o
 _BEHIND = "Earlier saves of this project are still in the outbox. This one is sent after them."
 
 
+def holds_globally(arguments: Mapping[str, Any]) -> bool:
+    """Whether a save, or a part of a batch, holds for all projects."""
+    lists = (arguments.get(name) or () for name in ("decisions", "patterns", "memories"))
+    parts = (arguments, arguments.get("session") or {}, *chain.from_iterable(lists))
+    return any(part.get("scope") == "global" for part in parts)
+
+
 async def store_session_with_learnings(caller: Caller, params: dict[str, Any]) -> BatchSaveResult:
     """Save a batch; the outbox keeps it while the database is away."""
     params, save_id, token = _split(params)
-    lists = (params[name] or () for name in ("decisions", "patterns", "memories"))
-    parts = (params["session"], *chain.from_iterable(lists))
-    is_global = any(part.get("scope") == "global" for part in parts)
     verb = "store_session_with_learnings"
-    row = await _write(caller, verb, params, save_id, token, is_global)
+    row = await _write(caller, verb, params, save_id, token, holds_globally(params))
     status = row.status if isinstance(row, SaveResult) else str(row["overall"])
     caller.database.notice(Save(verb, status, None))
     if isinstance(row, SaveResult):
@@ -130,7 +134,7 @@ async def save(caller: Caller, verb: str, params: dict[str, Any]) -> SaveResult:
     params, save_id, token = _split(params)
     if "date" in params:
         params["date"] = _date(params["date"])
-    row = await _write(caller, verb, params, save_id, token, params.get("scope") == "global")
+    row = await _write(caller, verb, params, save_id, token, holds_globally(params))
     result = row if isinstance(row, SaveResult) else build(SaveResult, row)
     caller.database.notice(Save(verb, result.status, result.dedup_outcome))
     return result

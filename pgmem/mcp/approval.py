@@ -6,7 +6,6 @@ Where the client cannot ask, or the agent sends a token, the save is passed on u
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -16,6 +15,7 @@ from mcp.server.elicitation import render_elicitation_schema
 from pydantic import BaseModel, Field, ValidationError
 
 from pgmem import escaping
+from pgmem.calls.saves import holds_globally
 from pgmem.declaration import Verb
 from pgmem.errors import NotPermitted
 from pgmem.mcp.app import App
@@ -50,7 +50,7 @@ async def approved(
         NotPermitted: the person declined.
         Refused: the client sent no answer that can be read.
     """
-    if arguments["governance_token"] or not _is_global(arguments) or not _can_ask(context):
+    if arguments["governance_token"] or not holds_globally(arguments) or not _can_ask(context):
         return arguments
     # The person must see the whole text that a token approves, so a text with invisible characters gets none.
     shown = escaping.visible(await memory.preview_global_write(arguments))
@@ -97,16 +97,6 @@ def _read(answer: protocol.ElicitResult) -> Approval:
         return Approval.model_validate(answer.content)
     except ValidationError as error:
         raise Refused("The answer of the person does not fit the question: nothing was saved.") from error
-
-
-def _is_global(arguments: Mapping[str, Any]) -> bool:
-    """Whether a save, or a part of a batch, holds globally."""
-    batch = [
-        arguments.get("session"),
-        *(arguments.get("decisions") or ()),
-        *(arguments.get("patterns") or ()),
-    ]
-    return any(part.get("scope") == "global" for part in (arguments, *filter(None, batch)))
 
 
 def _can_ask(context: Context) -> bool:
