@@ -48,6 +48,21 @@ end;
 $function$;
 
 
+-- The number of the counts of words that memories of this label have for themselves; 0: they share those of all others.
+create or replace function pgmem.counts_apart(p_label text)
+ RETURNS integer
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT
+         CASE p_label
+             WHEN 'Card'::text THEN 1
+             WHEN 'Turn'::text THEN 2
+             ELSE 0
+         END AS "case";
+END;
+
+
 -- A new Decision with the arguments of a save, each checked and cleaned.
 create or replace function pgmem.decision_of(p_arguments jsonb, p_scope pgmem.scope_state, p_caller pgmem.caller)
  RETURNS pgmem.node
@@ -77,6 +92,16 @@ begin
   return v_node;
 end;
 $function$;
+
+
+-- Whether reads postpone the end of a memory of this label, so that another end makes no version.
+create or replace function pgmem.end_moves(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = 'Item'::text);
+END;
 
 
 -- A new EntityFact with the arguments of a save, each checked and cleaned.
@@ -109,6 +134,76 @@ end;
 $function$;
 
 
+-- Whether the title of a label says more than the beginning of its text.
+create or replace function pgmem.has_title(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (NOT (p_label = ANY (ARRAY['Card'::text, 'Turn'::text])));
+END;
+
+
+-- Whether the property branch of a label keeps a memory to a branch until it is merged.
+create or replace function pgmem.is_branched(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = 'Card'::text);
+END;
+
+
+-- Whether memories of a label are mostly written by pgmem: cards of files, insights, turns. They are counted apart.
+create or replace function pgmem.is_derived(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = ANY (ARRAY['Card'::text, 'Insight'::text, 'Turn'::text]));
+END;
+
+
+-- Whether memories of a label have vectors.
+create or replace function pgmem.is_embedded(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (NOT (p_label = ANY (ARRAY['FocusArea'::text, 'GlobalScope'::text, 'GovernanceToken'::text, 'Project'::text, 'Turn'::text])));
+END;
+
+
+-- Whether the texts of a label are kept byte for byte, and not composed.
+create or replace function pgmem.is_exact(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = ANY (ARRAY['Card'::text, 'File'::text, 'FocusArea'::text, 'Item'::text, 'Message'::text, 'Project'::text, 'Trajectory'::text]));
+END;
+
+
+-- Whether nodes of a label are made by the store itself: they are neither exported, imported nor named.
+create or replace function pgmem.is_of_store(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = ANY (ARRAY['GlobalScope'::text, 'GovernanceToken'::text, 'Trajectory'::text]));
+END;
+
+
+-- Whether memories of a label are source texts: captured, and found where the label is named.
+create or replace function pgmem.is_source_text(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = 'Turn'::text);
+END;
+
+
 -- The words of kinds and their fields, which a preview may show beside the texts.
 create or replace function pgmem.kind_words()
  RETURNS text
@@ -135,13 +230,23 @@ BEGIN ATOMIC
 END;
 
 
+-- Whether a list of labels names one of source texts; null: no list.
+create or replace function pgmem.name_source_texts(p_labels text[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_labels && '{Turn}'::text[]);
+END;
+
+
 -- Whether a search or a context holds memories of this label only where the label is named.
 create or replace function pgmem.named_only(p_label text)
  RETURNS boolean
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
- SELECT (p_label = ANY ('{Card}'::text[]));
+ SELECT (p_label = 'Card'::text);
 END;
 
 
@@ -174,6 +279,26 @@ begin
   return v_node;
 end;
 $function$;
+
+
+-- Whether a memory of this label is found by its text fields alone.
+create or replace function pgmem.reads_fields(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = ANY (ARRAY['Card'::text, 'GovernanceToken'::text, 'Insight'::text, 'Trajectory'::text, 'Turn'::text]));
+END;
+
+
+-- Whether a memory of this label is found by all texts of its property value.
+create or replace function pgmem.reads_value(p_label text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (p_label = ANY (ARRAY['Item'::text, 'Message'::text]));
+END;
 
 
 -- The rows of the view approval.
@@ -363,7 +488,7 @@ AS $function$
   select s.ingested_at as at, case when s.version = 1 then 'saved' else 'changed' end as kind, s.id, s.label, s.title,
          s.version, s.status, s.project, s.source, s.agent_id, s.session_id,
          pgmem.changed_from(s.seq, s.version, pgmem.state_parts(s.title, s.status, s.props)) as changed_from
-  from pgmem.recorded_state s where pgmem.is_memory(s.label) and s.label <> 'Turn'
+  from pgmem.recorded_state s where pgmem.is_memory(s.label) and not pgmem.is_source_text(s.label)
 $function$;
 
 
@@ -432,7 +557,8 @@ AS $function$
                where f.project_seq = p.seq and f.label = 'FocusArea' order by f.key) as focus_areas,
          p.org_id, p.user_id, p.created_at,
          (select count(*) from pgmem.visible_node n
-          where n.project_seq = p.seq and n.label = 'Card' and n.status = 'active') as cards
+          where n.project_seq = p.seq and n.status = 'active'
+            and n.label = any (array(select l.name from pgmem.label l where l.counted_in = 'cards'))) as cards
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active'
 $function$;
 
@@ -486,7 +612,7 @@ AS $function$
   select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
          n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
-  from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured'
+  from pgmem.visible_node n where pgmem.is_source_text(n.label) and n.status = 'captured'
 $function$;
 
 
@@ -592,6 +718,24 @@ begin
     p_save_id, p_governance_token, (p_embedding, p_embedding_model, p_embedding_text_hash)::pgmem.given_embedding);
 end;
 $function$;
+
+
+-- Under which numbers a project counts the labels of a list that have counts for themselves.
+create or replace function pgmem.scopes_apart(p_labels text[], p_project_seq bigint)
+ RETURNS bigint[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+ SELECT (('{}'::bigint[] ||
+         CASE
+             WHEN ('Card'::text = ANY (p_labels)) THEN ARRAY[pgmem.scope_number(1, p_project_seq)]
+             ELSE NULL::bigint[]
+         END) ||
+         CASE
+             WHEN ('Turn'::text = ANY (p_labels)) THEN ARRAY[pgmem.scope_number(2, p_project_seq)]
+             ELSE NULL::bigint[]
+         END);
+END;
 
 
 -- A new Session with the arguments of a save, each checked and cleaned.

@@ -41,13 +41,15 @@ EXTENSIONS = ("vector", "age")
 
 _SQL = history.folder("sql")
 
-# Views, and chapters of triggers, which lock a table, are replaced only where their text changed.
-_VIEWS = ("09-visible", "90-views")
-
 
 def run(connection: Connection, script: str) -> None:
     """Run a SQL script exactly as written: no `:name` or `%` is read as a parameter."""
     connection.exec_driver_sql(script, execution_options={"no_parameters": True})
+
+
+def _shows(path: Path) -> bool:
+    """Whether a chapter makes views, which are replaced only where their text changed, as triggers are."""
+    return path.stem == "09-visible" or path.stem.endswith("-views")
 
 
 @cache
@@ -623,15 +625,13 @@ def _replace(connection: psycopg.Connection[Any]) -> None:
         "select not exists (select from pg_views where schemaname = 'pgmem')"
     ).fetchone() == (True,)
     # The chapters of views, and those that declare a kind of memory, which has a view.
-    shown = [path for path in _chapters() if path.stem in _VIEWS or b"declare_kind(" in path.read_bytes()]
+    shown = [path for path in _chapters() if _shows(path) or b"declare_kind(" in path.read_bytes()]
     views_changed = any(installed.get(path.name) != sums[path.name] for path in shown)
     if views_changed and not views_gone:
         connection.execute(_step("drop_views").encode())
     for path in _chapters():
         same = installed.get(path.name) == sums[path.name]
-        if same and (
-            path.stem.endswith("-triggers") or (path.stem in _VIEWS and not (views_changed or views_gone))
-        ):
+        if same and (path.stem.endswith("-triggers") or (_shows(path) and not (views_changed or views_gone))):
             continue
         # On the first line, so that the lines of an error are those of the file.
         text = f"{_BEGIN_CHAPTER.format(path.stem[3:])}; " + path.read_text(encoding="utf-8")

@@ -132,3 +132,21 @@ def test_the_core_calls_no_feature_and_a_feature_those_that_it_needs() -> None:
         for caller, owner, name, called in crossed
         if (caller, owner) not in needed and (caller == "core" or owner not in ("graph", "extraction"))
     } == set()
+
+
+def test_the_core_names_no_label_but_in_the_chapter_that_declares_it() -> None:
+    """How a label behaves is declared (02-labels), so that no other chapter knows a card, an item, a turn or an insight."""
+    declared = {
+        label: path.name
+        for path in (ROOT / "sql").rglob("[0-9][0-9]-*.sql")
+        for label in re.findall(r"declare_label\('(\w+)'", path.read_text("utf-8"))
+    }
+    own = {label for label, chapter in declared.items() if chapter == "02-labels.sql"}
+    assert {"Card", "File", "Insight", "Item", "Message", "Trajectory", "Turn"} <= {*declared} - own
+    named = {
+        (path.name, label)
+        for path in (ROOT / "sql" / "core").rglob("[0-9][0-9]-*.sql")
+        for label in re.findall(r"(?<=['{,])(\w+)(?=[',}])", re.sub(r"--.*", "", path.read_text("utf-8")))
+        if label in {*declared} - own and path.name != declared[label]
+    }
+    assert named == set()

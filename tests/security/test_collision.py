@@ -472,7 +472,7 @@ SHARED_IDENTITIES = """
 create or replace function pgmem.save_key(p_tenant text, p_save_id uuid) returns bigint language sql stable
 begin atomic select pgmem.seeded_key(0, p_save_id::text); end;
 
-create or replace function pgmem.turn_id(p_tenant text, p_key text) returns uuid
+create or replace function pgmem.id_by_name(p_tenant text, p_key text) returns uuid
 language sql immutable parallel safe
 begin atomic select md5(p_key)::uuid; end;
 

@@ -169,7 +169,7 @@ def test_a_turn_whose_id_another_tenant_has_taken_stays_purged(
     caller(alice)("save_context", content="mine", project_id="proj-alice")
     page = read(alice)
     mine = next(change["record"] for change in page["changes"] if change["label"] == "Context")
-    taken = str(rows("select pgmem.turn_id(%s, 'codex:s/1')::text as id", "globex\x1fcarol")[0]["id"])
+    taken = str(rows("select pgmem.id_by_name(%s, 'codex:s/1')::text as id", "globex\x1fcarol")[0]["id"])
     assert sent(alice, {**mine, "id": taken, "props": {"content": "in its place"}})[0]["outcome"] == "taken"
     said = {"p_client": "codex", "p_session_id": "s", "p_project_id": "proj-carol",
             "p_turns": json.dumps([{"id": "1", "role": "user", "content": "osprey"}])}  # fmt: skip

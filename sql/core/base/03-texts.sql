@@ -47,15 +47,14 @@ comment on function pgmem.inner_texts is 'All texts in a value, however deep, jo
 create or replace function pgmem.other_texts(p_label text, p_props jsonb, p_but text[]) returns text
 language sql immutable parallel safe
 begin atomic
-  -- An insight, a card, a turn and a trajectory hold names of detectors, states and clients; what they say is in their
-  -- text fields.
-  select case when p_label in ('Insight', 'Card', 'GovernanceToken', 'Turn', 'Trajectory') then null else (
-    select string_agg(case when p_label in ('Item', 'Message') then pgmem.inner_texts(p.value)
+  -- Some hold names of detectors, states and clients, and say what they say in their text fields alone.
+  select case when pgmem.reads_fields(p_label) then null else (
+    select string_agg(case when pgmem.reads_value(p_label) then pgmem.inner_texts(p.value)
                         when jsonb_typeof(p.value) = 'array' then pgmem.joined_texts(p.value)
                         else p.value #>> '{}' end, ' ' order by p.key collate "C")
     from jsonb_each(p_props) as p(key, value)
     where p.key <> all (array_remove(p_but, null))
-      and case when p_label in ('Item', 'Message') then p.key = 'value' else case jsonb_typeof(p.value)
+      and case when pgmem.reads_value(p_label) then p.key = 'value' else case jsonb_typeof(p.value)
             -- A date or a time is not text.
             when 'string' then p.value #>> '{}' !~ '^(\d{4}-\d{2}-\d{2}([T ][0-9:.Z+-]*)?)?$'
             when 'array' then jsonb_typeof(p.value -> 0) = 'string' else false end end) end;
@@ -76,7 +75,7 @@ begin atomic
                          else p_props ->> field end, ' ')
      from unnest(l.text_fields) as field),
     -- Most memories have none but a date, and the look costs a tenth of the call.
-    case when p_label in ('Item', 'Message') or jsonb_path_exists(
+    case when pgmem.reads_value(p_label) or jsonb_path_exists(
         p_props - (l.text_fields || l.key_field || l.title_field),
         'strict $.* ? (@.type() == "array" || @.type() == "string" && !(@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"))')
       then pgmem.other_texts(p_label, p_props, l.text_fields || l.key_field || l.title_field) end)
@@ -127,8 +126,8 @@ create or replace function pgmem.scope_lexemes(
 ) returns text[]
 language sql immutable parallel safe
 begin atomic
-  -- Those of a turn are others, so that the index passes over turns where a query does not ask for them.
-  select case when p_label = 'Turn'
+  -- Those of a source text are others, so that the index passes over turns where a query does not ask for them.
+  select case when pgmem.is_source_text(p_label)
     then array['@u' || to_hex(hashtextextended(p_tenant, 0)), '@q' || coalesce(p_project_seq, 0)::text]
     else array['@t' || to_hex(hashtextextended(p_tenant, 0)), '@p' || coalesce(p_project_seq, 0)::text] end;
 end;
@@ -149,7 +148,7 @@ comment on function pgmem.lexeme_query is 'A query for one lexeme, which is take
 create or replace function pgmem.is_titled(p_label text, p_title text, p_text text) returns boolean
 language sql immutable parallel safe
 begin atomic
-  select p_label not in ('Turn', 'Card') and starts_with(p_text, p_title || ' ');
+  select pgmem.has_title(p_label) and starts_with(p_text, p_title || ' ');
 end;
 comment on function pgmem.is_titled is
   'Whether the text by which a memory is found begins with a title that says more than that beginning.';

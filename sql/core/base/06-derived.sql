@@ -95,23 +95,13 @@ comment on function pgmem.instructs is
   'Whether a text says how to go on from now on: it begins a sentence with always or never, or names when I ask.';
 
 
--- Not pgmem.content_hash: in code, case and punctuation distinguish two paths or two statements.
-create or replace function pgmem.card_identity(p_record_type text, p_path text, p_content text) returns text
-language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
-  select encode(sha256(convert_to(p_record_type || e'\n' || p_path || e'\n'
-    || regexp_replace(btrim(p_content), '\s+', ' ', 'g'), 'UTF8')), 'hex');
-$$;
-comment on function pgmem.card_identity is
-  'The SHA-256 by which two cards are the same: of type, path and statement, or the facet of a card from a report.';
-
-
-create or replace function pgmem.turn_id(p_tenant text, p_key text) returns uuid
+create or replace function pgmem.id_by_name(p_tenant text, p_key text) returns uuid
 language sql immutable parallel safe
 begin atomic
   select md5(p_tenant || e'\x1e' || p_key)::uuid;
 end;
-comment on function pgmem.turn_id is
-  'The id of a turn, by which it is known again after it was purged; another one where somebody else''s memory has it.';
+comment on function pgmem.id_by_name is
+  'The id of a source text, which follows from its name, so that it is known again after a purge; another one where it is taken.';
 
 
 create or replace function pgmem.make_hash() returns void
@@ -162,7 +152,7 @@ create or replace function pgmem.composed(
 language sql stable parallel safe
 begin atomic
   select c.key, c.title, c.props, coalesce(pgmem.memory_hash(p_label, c.title, c.props), p_content_hash)
-  from (values (p_label in ('Item', 'Message', 'File', 'Trajectory', 'Card', 'Project', 'FocusArea'))) as given(is_exact)
+  from (values (pgmem.is_exact(p_label))) as given(is_exact)
   cross join lateral (select
       case when given.is_exact then p_key else normalize(p_key, NFC) end,
       case when given.is_exact then p_title else normalize(p_title, NFC) end,
@@ -199,7 +189,7 @@ begin atomic
     words.tsv || array_to_tsvector(pgmem.scope_lexemes(p_tenant, p_project_seq, p_label)),
     length.text_length,
     p_session_id is not null and pgmem.asks(found_by.searched_text),
-    p_label <> 'Card' and pgmem.instructs(p_title, found_by.searched_text),
+    not pgmem.named_only(p_label) and pgmem.instructs(p_title, found_by.searched_text),
     pgmem.form_of(p_label, p_title, p_props),
     encode(sha256(convert_to(pgmem.marked_text(p_label, p_title, found_by.searched_text), 'UTF8')), 'hex'),
     pgmem.is_titled(p_label, p_title, found_by.searched_text)

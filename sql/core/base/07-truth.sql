@@ -240,14 +240,22 @@ comment on function pgmem.turned_nodes is
   'The live nodes of some tenants of which another state has become the present one since they were written.';
 
 
--- A captured turn does not count as a memory: it is found where a search names its label.
+-- A source text that was captured does not count as a memory: it is found where a search names its label.
 create or replace function pgmem.is_searched(p_status text, p_labels text[]) returns boolean
 language sql immutable parallel safe
 begin atomic
-  select p_status in ('active', 'approved') or p_status = 'captured' and 'Turn' = any (p_labels);
+  select p_status in ('active', 'approved') or p_status = 'captured' and pgmem.name_source_texts(p_labels);
 end;
 comment on function pgmem.is_searched is
-  'Whether a search over some labels finds a memory of this status: live ones, and turns where Turn is named.';
+  'Whether a search over some labels finds a memory of this status: live ones, and source texts where they are named.';
+
+
+create or replace function pgmem.is_found_status(p_status text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_status in ('active', 'approved') or p_status = 'captured';
+end;
+comment on function pgmem.is_found_status is 'Whether some search finds memories of a status, so that their words are counted.';
 
 
 -- A memory that was superseded since was true then; a forgotten one stays hidden.
@@ -365,22 +373,13 @@ comment on function pgmem.freshness is
   'current, recent or stale, by age: at most freshness_recent_days, freshness_stale_days, or more.';
 
 
--- The release fixes these labels, so the rules are constants: a look-up in the registry would cost every search a join.
+-- A look-up in the registry would cost every search a join.
 create or replace function pgmem.is_place(p_label text) returns boolean
 language sql immutable parallel safe
 begin atomic
   select p_label in ('Project', 'FocusArea');
 end;
 comment on function pgmem.is_place is 'Whether nodes of a label are places: memories belong to them.';
-
-
-create or replace function pgmem.is_of_store(p_label text) returns boolean
-language sql immutable parallel safe
-begin atomic
-  select p_label in ('GlobalScope', 'GovernanceToken', 'Trajectory');
-end;
-comment on function pgmem.is_of_store is
-  'Whether nodes of a label are made by the store itself: they are neither exported, imported nor named.';
 
 
 create or replace function pgmem.is_memory(p_label text) returns boolean
@@ -390,16 +389,6 @@ begin atomic
 end;
 comment on function pgmem.is_memory is
   'Whether nodes of a label are memories; the others are infrastructure, neither searched nor forgotten.';
-
-
--- Persons and agents draft cards too, yet a repository has a thousand of them: they are read with the files.
-create or replace function pgmem.is_derived(p_label text) returns boolean
-language sql immutable parallel safe
-begin atomic
-  select p_label in ('Card', 'Insight', 'Turn');
-end;
-comment on function pgmem.is_derived is
-  'Whether memories of a label are mostly written by pgmem: cards of files, insights, turns. They are counted apart.';
 
 
 create or replace function pgmem.tenant_of(p_org_id text default '', p_user_id text default '') returns text

@@ -119,34 +119,6 @@ $$, $$
 $$);
 
 
-select pgmem.declare_view('card', $$
-Engineering memory: cards of every status; agents see those with status = 'active'.
-
-id: The id of the card.
-record_type: What kind of statement it is, such as risk_note or module_role.
-statement: What the card says.
-status: draft, active, stale, historical, superseded, rejected or archived; agents see active.
-confidence: inferred (drafted), supported (found in the repository) or verified (approved by a person).
-origin: What made it: agent, human or system (a run over the repository).
-ingest_source: What it was drawn from, such as git, doc, test, contract, receipt or human.
-path: The file or folder of the repository that it is about.
-stale_reason: Why it became stale; null: it is not.
-approved_by: The person who approved it; null: nobody has.
-approved_at: When it was approved; null: never.
-evidence_count: How many pieces of evidence it has.
-created_at: When it was drafted or found.
-$$, $$
-  select n.id, n.props ->> 'record_type' as record_type, n.props ->> 'statement' as statement, n.status,
-         n.props ->> 'confidence' as confidence, n.props ->> 'origin' as origin,
-         n.props ->> 'ingest_source' as ingest_source, n.props ->> 'path' as path, n.project,
-         n.props ->> 'stale_reason' as stale_reason, n.props ->> 'approved_by' as approved_by,
-         (n.props ->> 'approved_at')::timestamptz as approved_at,
-         (select count(*) from pgmem.card_evidence e where e.node_seq = n.seq) as evidence_count,
-         n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at
-  from pgmem.visible_node n where n.label = 'Card'
-$$);
-
-
 create or replace function pgmem.state_parts(p_title text, p_status text, p_props jsonb) returns jsonb
 language sql immutable parallel safe
 begin atomic
@@ -182,7 +154,7 @@ $$, $$
   select s.ingested_at as at, case when s.version = 1 then 'saved' else 'changed' end as kind, s.id, s.label, s.title,
          s.version, s.status, s.project, s.source, s.agent_id, s.session_id,
          pgmem.changed_from(s.seq, s.version, pgmem.state_parts(s.title, s.status, s.props)) as changed_from
-  from pgmem.recorded_state s where pgmem.is_memory(s.label) and s.label <> 'Turn'
+  from pgmem.recorded_state s where pgmem.is_memory(s.label) and not pgmem.is_source_text(s.label)
 $$);
 
 
@@ -392,7 +364,8 @@ $$, $$
                where f.project_seq = p.seq and f.label = 'FocusArea' order by f.key) as focus_areas,
          p.org_id, p.user_id, p.created_at,
          (select count(*) from pgmem.visible_node n
-          where n.project_seq = p.seq and n.label = 'Card' and n.status = 'active') as cards
+          where n.project_seq = p.seq and n.status = 'active'
+            and n.label = any (array(select l.name from pgmem.label l where l.counted_in = 'cards'))) as cards
   from pgmem.visible_node p where p.label = 'Project' and p.status = 'active'
 $$);
 
@@ -493,5 +466,5 @@ $$, $$
   select n.id, n.session_id, n.session_place as place, n.props ->> 'role' as role, n.props ->> 'content' as content,
          n.valid_from as said_at, n.props ->> 'client' as client, n.props ->> 'agent' as agent, n.project,
          n.trust_level, n.org_id, n.user_id, n.created_at as captured_at
-  from pgmem.visible_node n where n.label = 'Turn' and n.status = 'captured'
+  from pgmem.visible_node n where pgmem.is_source_text(n.label) and n.status = 'captured'
 $$);

@@ -11,6 +11,9 @@
 -- Locks: those of secure_table (07-tables).
 
 
+select pgmem.make_label_rules();  -- every label is declared
+
+
 do $$
 begin
   perform pgmem.secure_table(t.name) from pgmem.table_rule t order by t.name;

@@ -121,7 +121,7 @@ begin
     'exported_at', pgmem.now(), 'org_id', v_caller.org_id, 'user_id', v_caller.user_id,
     'all_tenants', p_all_tenants, 'vectors', p_vectors,
     'nodes', (select count(*) from pgmem.node n
-              where n.tenant = any (v_tenants) and n.label not in ('GlobalScope', 'GovernanceToken', 'Trajectory')),
+              where n.tenant = any (v_tenants) and not pgmem.is_of_store(n.label)),
     'edges', (select count(*) from pgmem.edge e join pgmem.node s on s.seq = e.src join pgmem.node d on d.seq = e.dst
               where s.tenant = any (v_tenants) and d.tenant = any (v_tenants)
                 and 'GovernanceToken' not in (s.label, d.label)),

@@ -10,46 +10,6 @@
 -- Locks: init_schema: itself, because two sessions that make one label at once break the graph.
 
 
--- A constant, so that it is merged into the query that names it.
-do $$
-begin
-  execute format($sql$create or replace function pgmem.named_only(p_label text) returns boolean
-language sql immutable parallel safe
-begin atomic
-  select p_label = any (%L::text[]);
-end $sql$, array(select l.name from pgmem.label l where l.named_only order by 1));
-  comment on function pgmem.named_only is
-    'Whether a search or a context holds memories of this label only where the label is named.';
-end $$;
-
-
--- A label that a chapter declares behaves as it says there; every other one as a plain memory.
-update pgmem.label l
-set statuses = default, kept_as_sent = default, arrives_by = null, exported_by = null, imported_by = null,
-  vouched_parts = default, decided_by = null
-where l.vocabulary <> 'own';
-
-
-create or replace function pgmem.declare_label(
-  p_name text,
-  p_statuses text[] default '{active,superseded,archived,expired,merged,stub}',
-  p_kept_as_sent boolean default false,
-  p_arrives_by name default null,
-  p_exported_by name default null,
-  p_imported_by name default null,
-  p_vouched_parts text[] default '{}',
-  p_decided_by text default null
-) returns void
-language sql set search_path = pgmem, pg_temp as $$
-  update pgmem.label l
-  set statuses = p_statuses, kept_as_sent = p_kept_as_sent, arrives_by = p_arrives_by, exported_by = p_exported_by,
-    imported_by = p_imported_by, vouched_parts = p_vouched_parts, decided_by = p_decided_by
-  where l.name = p_name;
-$$;
-comment on function pgmem.declare_label is
-  'Declare how the memories of a label behave; the comments on the columns of pgmem.label say it.';
-
-
 select pgmem.declare_answer('described_label', $$
 A label: the property that names its nodes, the one that is their title, and those that are searched.
 

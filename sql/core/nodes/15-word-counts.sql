@@ -10,13 +10,12 @@
 -- to the next one. Only the two first saves of a tenant that count may wait for each other.
 
 
--- Sums over the last memories of a tenant are kept by project; cards and turns apart from them, as most searches leave
--- them out. A seq has 48 bits.
+-- Sums over the last memories of a tenant are kept by project; those of some labels apart from them, as most searches leave
+-- them out.
 create or replace function pgmem.stat_scope(p_label text, p_project_seq bigint) returns bigint
 language sql immutable parallel safe
 begin atomic
-  select case p_label when 'Card' then -1 - coalesce(p_project_seq, 0)
-    when 'Turn' then -281474976710657 - coalesce(p_project_seq, 0) else coalesce(p_project_seq, 0) end;
+  select pgmem.scope_number(pgmem.counts_apart(p_label), p_project_seq);
 end;
 comment on function pgmem.stat_scope is
   'Under which number of a project a memory is counted in text_stat, lexeme_stat and source_stat.';
@@ -55,7 +54,7 @@ begin
     select pgmem.stat_scope(n.label, n.project_seq) as project_seq, n.text_length, n.agent_id, n.tsv
     from pgmem.node n
     where n.tenant = p_tenant and n.seq > v_from and n.seq <= v_to
-      and pgmem.is_memory(n.label) and pgmem.is_searched(n.status, '{Turn}')
+      and pgmem.is_memory(n.label) and pgmem.is_found_status(n.status)
   ), texts as (
     insert into pgmem.text_stat as s (tenant, project_seq, memories, total_length, counted_at)
     select p_tenant, c.project_seq, count(*), sum(c.text_length), pgmem.now() from counted c group by c.project_seq
@@ -95,7 +94,7 @@ begin
     return 0;
   end if;
   for v_scope in
-    select n.tenant from pgmem.node n where pgmem.is_memory(n.label) and pgmem.is_searched(n.status, '{Turn}')
+    select n.tenant from pgmem.node n where pgmem.is_memory(n.label) and pgmem.is_found_status(n.status)
     group by n.tenant order by n.tenant
   loop
     -- A tenant that leaves a transaction open keeps its own words uncounted, and nobody else's.
@@ -111,7 +110,7 @@ begin
   end loop;
   for v_scope in
     select n.tenant, pgmem.stat_scope(n.label, n.project_seq) as project_seq, count(*) as memories
-    from pgmem.node n where pgmem.is_memory(n.label) and pgmem.is_searched(n.status, '{Turn}')
+    from pgmem.node n where pgmem.is_memory(n.label) and pgmem.is_found_status(n.status)
     group by 1, 2 order by 1, 2
   loop
     continue when not p_all and exists (
@@ -148,7 +147,7 @@ begin
   v_last := coalesce((select w.last_seq from pgmem.word_count w where w.tenant = p_tenant), 0);
   v_texts := format(
     'select n.tsv from pgmem.node n where pgmem.is_memory(n.label)'
-    ' and pgmem.is_searched(n.status, ''{Turn}'')'
+    ' and pgmem.is_found_status(n.status)'
     ' and n.tenant = %L and pgmem.stat_scope(n.label, n.project_seq) = %s and n.seq <= %s',
     p_tenant, p_project_seq, v_last);
   delete from pgmem.lexeme_stat s where s.tenant = p_tenant and s.project_seq = p_project_seq;
@@ -160,7 +159,7 @@ begin
   delete from pgmem.text_stat s where s.tenant = p_tenant and s.project_seq = p_project_seq;
   with counted as materialized (
     select n.agent_id, n.text_length from pgmem.node n
-    where pgmem.is_memory(n.label) and pgmem.is_searched(n.status, '{Turn}') and n.tenant = p_tenant
+    where pgmem.is_memory(n.label) and pgmem.is_found_status(n.status) and n.tenant = p_tenant
       and pgmem.stat_scope(n.label, n.project_seq) = p_project_seq and n.seq <= v_last
   ), sources as (
     insert into pgmem.source_stat (tenant, project_seq, agent_id, memories, total_length)

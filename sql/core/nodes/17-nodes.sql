@@ -45,7 +45,7 @@ comment on function pgmem.new_node is
 create or replace function pgmem.has_session_place(p_session_id text, p_label text, p_source text) returns boolean
 language sql immutable parallel safe
 begin atomic
-  select p_session_id is not null and p_label <> 'Session' and (p_label = 'Turn' or p_source <> 'mcp');
+  select p_session_id is not null and p_label <> 'Session' and (pgmem.is_source_text(p_label) or p_source <> 'mcp');
 end;
 comment on function pgmem.has_session_place is
   'Whether a memory has a place among those of its session, whose neighbours a search reads with it.';
@@ -346,7 +346,7 @@ begin
   from old_rows o cross join lateral (select * from pgmem.node n where n.seq = o.seq offset 0) n
   where n.label <> 'GovernanceToken'
     and (n.version <> o.version or n.tenant <> o.tenant or n.told is distinct from o.told
-      or n.label <> 'Item' and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence));
+      or not pgmem.end_moves(n.label) and (n.updated_at, n.initial_confidence) is distinct from (o.updated_at, o.initial_confidence));
   if found then
     perform pgmem.notify_change();
   end if;
@@ -354,12 +354,12 @@ begin
   -- this trigger again.
   if exists (
       select from old_rows o cross join lateral (select * from pgmem.node m where m.seq = o.seq offset 0) m
-      where m.version > o.version and m.label <> 'Item'
+      where m.version > o.version and not pgmem.end_moves(m.label)
         and (o.told is not null or o.turns_at is not null or m.yields is not null
           or pgmem.is_hidden_status(o.status) or m.valid_to is not null and pgmem.is_live_status(m.status))) then
     update pgmem.node n set turns_at = pgmem.next_change(n.seq)
     from old_rows o
-    where n.seq = o.seq and n.version > o.version and n.label <> 'Item'
+    where n.seq = o.seq and n.version > o.version and not pgmem.end_moves(n.label)
       and n.turns_at is distinct from pgmem.next_change(n.seq);
   end if;
   return null;
@@ -386,7 +386,7 @@ begin
   end if;
   if ((old.title, old.key, old.status, old.valid_from, old.trust_level)
       is distinct from (new.title, new.key, new.status, new.valid_from, new.trust_level)
-      or old.valid_to is distinct from new.valid_to and old.label <> 'Item'
+      or old.valid_to is distinct from new.valid_to and not pgmem.end_moves(old.label)
       or old.props <> new.props
          and (old.label <> 'Project' or old.props - 'last_hygiene_at' <> new.props - 'last_hygiene_at'))
      and ((old.status, old.valid_from, old.valid_to, old.trust_level)

@@ -35,11 +35,11 @@ comment on function pgmem.source_kind is 'What a source other than an id is: url
 
 create or replace function pgmem.sources_of(p_node pgmem.node, p_tenants text[]) returns setof pgmem.source_answer
 language sql stable set search_path = pgmem, pg_temp as $$
-  select case when l.label = 'Turn' or l.quote is not null then 'turn' when pgmem.is_uuid(l.target) then 'memory'
+  select case when pgmem.is_source_text(l.label) or l.quote is not null then 'turn' when pgmem.is_uuid(l.target) then 'memory'
            else pgmem.source_kind(l.target) end,
          l.target,
          case when not pgmem.is_uuid(l.target) then coalesce(k.state, 'UNCHECKABLE') when l.seq is null then 'GONE'
-           when l.label = 'Turn' then case when l.status <> 'captured' then 'GONE'
+           when pgmem.is_source_text(l.label) then case when l.status <> 'captured' then 'GONE'
              when l.quote is not null and l.begins = 0 then 'STALE' else 'FRESH' end
            when pgmem.is_live(l.status, l.valid_from, l.valid_to) then 'FRESH' else 'STALE' end,
          case when pgmem.is_uuid(l.target) then pgmem.now() else k.checked_at end, l.quote,
@@ -52,7 +52,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     from pgmem.cited((p_node).props) c
     left join pgmem.node n on n.id = case when pgmem.is_uuid(c.target) then c.target::uuid end and n.tenant = any (p_tenants)
     cross join lateral (
-      select case when n.label = 'Turn' then regexp_replace(n.props ->> 'content', '\s+', ' ', 'g')
+      select case when pgmem.is_source_text(n.label) then regexp_replace(n.props ->> 'content', '\s+', ' ', 'g')
         when n.seq is not null then pgmem.search_text(n.label, n.title, n.props) end as said) s) l
   left join pgmem.source_check k on k.node_seq = (p_node).seq and k.target = l.target
   order by l.place;
@@ -66,17 +66,13 @@ create or replace function pgmem.get_sources(
 ) returns setof pgmem.source_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
-  v_node pgmem.node := pgmem.require_memory(p_id);
+  v_node   pgmem.node := pgmem.require_memory(p_id);
+  v_others name := (select l.sources_by from pgmem.label l where l.name = v_node.label);
 begin
-  return query
-  select * from pgmem.sources_of(v_node, pgmem.visible_tenants())
-  union all
-  -- Of a card: its files as the last run over the repository saw them.
-  (select case e.kind when 'external_url' then 'url' else 'file' end, e.ref,
-         case when e.digest is null then 'UNCHECKABLE' when e.seen_digest is null then 'GONE'
-           when e.seen_digest = e.digest then 'FRESH' else 'STALE' end,
-         null, null, null, null, null
-  from pgmem.card_evidence e where e.node_seq = v_node.seq order by e.kind, e.ref);
+  return query select * from pgmem.sources_of(v_node, pgmem.visible_tenants());
+  if v_others is not null then
+    return query execute format('select * from pgmem.%I($1)', v_others) using v_node.seq;
+  end if;
 end;
 $$;
 comment on function pgmem.get_sources is $$

@@ -34,7 +34,7 @@ as $$
       select h.* from pgmem.hygiene_node h
       union all
       -- A run over the repository keeps its own cards apart.
-      select c.* from pgmem.live_node c where c.label = 'Card' and c.props ->> 'origin' <> 'system') n
+      select c.* from pgmem.live_node c where pgmem.named_only(c.label) and c.props ->> 'origin' <> 'system') n
     -- 64 bits of each token: what is sorted and joined by the million is a number.
     cross join lateral (
       select array_agg(distinct hashtextextended(t.token, 0)) as tokens
@@ -154,12 +154,12 @@ language sql stable set search_path = pgmem, pg_temp as $$
            'by', array_remove(array[pgmem.said_by(a.source, a.trust_level), case when b.id is not null then pgmem.said_by(b.source, b.trust_level) end], null))
          || case when p_similarity is null then '{}'
               else jsonb_build_object('similarity', round(p_similarity::numeric, 4)) end
-  from pgmem.visible_node a left join pgmem.visible_node b on b.seq = p_second
+  from pgmem.visible_node a join pgmem.label l on l.name = a.label left join pgmem.visible_node b on b.seq = p_second
   cross join lateral (
     select case
         when p_check = 'entity_drift' or p_check = 'duplicates' and a.label = 'EntityFact' then 'merge_entities'
         when p_check = 'duplicates' and a.label = 'Decision' then 'supersede'
-        when p_check = 'duplicates' and a.label = 'Card' then 'archive_card'
+        when p_check = 'duplicates' and l.removed_by is not null then l.removed_by
         when p_check in ('outdated_decisions', 'obsolete_patterns') then 'confirm'
         else 'forget' end as verb
   ) chosen
@@ -173,8 +173,8 @@ language sql stable set search_path = pgmem, pg_temp as $$
           then 'Two entities with one fact: merge the older into the newer, if they are one.'
         when p_check = 'duplicates' and chosen.verb = 'supersede'
           then 'Two decisions that say the same: let the newer supersede the older.'
-        when p_check = 'duplicates' and chosen.verb = 'archive_card'
-          then 'Two cards that say the same: archive the newer.'
+        when p_check = 'duplicates' and chosen.verb = l.removed_by
+          then format('Two %ss that say the same: %s the newer.', lower(a.label), split_part(l.removed_by, '_', 1))
         when p_check = 'duplicates'
           then 'Two memories that say the same: forget the newer.'
         when p_check = 'outdated_decisions'
@@ -186,7 +186,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
           then jsonb_build_object('entity', b.id, 'into', a.id)
           else jsonb_build_object('entity', a.id, 'into', b.id) end
         when 'supersede' then jsonb_build_object('old', a.id, 'new', b.id)
-        when 'archive_card' then jsonb_build_object('card_id', b.id)
+        when l.removed_by then jsonb_build_object(l.removed_as, b.id)
         when 'confirm' then jsonb_build_object('id', a.id)
         else jsonb_build_object('label', a.label, 'key', coalesce(b.id, a.id)) end as arguments
   ) advice

@@ -141,7 +141,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
                 pgmem.short_name(n.title), cardinality(d.first_seqs)),
          0.7, d.first_seqs[2:] || n.seq
   from pgmem.near_duplicates(null, null) d join pgmem.reflected_own n on n.seq = d.first_seqs[1]
-  where d.second_seqs is null and n.label not in ('Session', 'EntityFact', 'Card')
+  where d.second_seqs is null and n.label not in ('Session', 'EntityFact')
   order by cardinality(d.first_seqs) desc, n.seq limit 15;
 $$;
 comment on function pgmem.detect_doubles is
@@ -175,7 +175,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   -- Few are long, and only for those is the text built, which is never longer than its parts.
   cross join lateral (select case when length(n.title) + length(n.props::text) > 4800
     then length(pgmem.search_text(n.label, n.title, n.props)) end as length offset 0) l
-  where l.length > 4800 and n.label not in ('Session', 'Card')
+  where l.length > 4800 and n.label <> 'Session'
   order by l.length desc, n.seq limit 15;
 $$;
 comment on function pgmem.detect_oversize is 'Own memories that alone are longer than what a session begins with.';

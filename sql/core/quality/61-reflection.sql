@@ -269,5 +269,5 @@ begin
 end;
 $$;
 comment on function pgmem.insight_arrives is 'An insight that another store brings: checked, cleaned, and pending until a person of this one decides.';
-select pgmem.declare_label('Insight', p_arrives_by => 'insight_arrives',
+select pgmem.declare_label('Insight', p_arrives_by => 'insight_arrives', p_derived => true, p_other_texts => 'none', p_counted_in => 'insights',
   p_statuses => '{active,superseded,archived,expired,merged,stub,pending,approved,dismissed}');

@@ -149,6 +149,16 @@ saves_open integer
 cards {integer} = {}: Cards by status; no other figure counts them.
 $$);
 
+create or replace function pgmem.statuses_in(p_part text, p_project_seq bigint) returns jsonb
+language sql stable set search_path = pgmem, pg_temp as $$
+  select coalesce(jsonb_object_agg(s.status, s.count), '{}')
+  from (select n.status, count(*) from pgmem.visible_node n
+        where n.label = any (array(select l.name from pgmem.label l where l.counted_in = p_part))
+          and (p_project_seq is null or n.project_seq = p_project_seq) group by n.status) s;
+$$;
+comment on function pgmem.statuses_in is 'The memories of labels that a part of memory_health counts apart, by status; null: of all projects.';
+
+
 create or replace function pgmem.memory_health(
   p_project_id text default null,
   p_limit pgmem.row_limit default 20
@@ -183,13 +193,8 @@ begin
     select count(*) from pgmem.hygiene_node n
     where (v_seq is null or n.project_seq = v_seq) and n.text_length <= 1
       and n.label in (select name from pgmem.label where vocabulary = 'engrama'));
-  v_answer.insights := (
-    select coalesce(jsonb_object_agg(i.status, i.count), '{}')
-    from (select n.status, count(*) from pgmem.visible_node n where n.label = 'Insight' group by n.status) i);
-  v_answer.cards := (
-    select coalesce(jsonb_object_agg(c.status, c.count), '{}')
-    from (select n.status, count(*) from pgmem.visible_node n
-          where n.label = 'Card' and (v_seq is null or n.project_seq = v_seq) group by n.status) c);
+  v_answer.insights := pgmem.statuses_in('insights', null);
+  v_answer.cards := pgmem.statuses_in('cards', v_seq);
   v_answer.saves_open := (select count(*) from pgmem.unresolved_saves(v_answer.project_id, null));
   return v_answer;
 end;

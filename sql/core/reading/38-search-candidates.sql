@@ -11,8 +11,7 @@ create or replace function pgmem.stat_scopes(p_filter pgmem.search_filter) retur
 language sql immutable parallel safe
 begin atomic
   select case when p_filter.project_seq is not null then array[p_filter.project_seq, 0]
-    || case when 'Card' = any (p_filter.labels) then array[pgmem.stat_scope('Card', p_filter.project_seq)] end
-    || case when 'Turn' = any (p_filter.labels) then array[pgmem.stat_scope('Turn', p_filter.project_seq)] end end;
+    || pgmem.scopes_apart(p_filter.labels, p_filter.project_seq) end;
 end;
 comment on function pgmem.stat_scopes is
   'The numbers under which the memories of a search are counted; null: all projects.';
@@ -83,7 +82,7 @@ create or replace function pgmem.has_label(p_label text, p_props jsonb, p_labels
 language sql immutable parallel safe
 begin atomic
   select case when p_labels is null then not pgmem.named_only(p_label)
-    else p_label = any (p_labels) and not (p_label = 'Card' and p_props ? 'branch') end;
+    else p_label = any (p_labels) and not (pgmem.is_branched(p_label) and p_props ? 'branch') end;
 end;
 comment on function pgmem.has_label is
   'Whether a memory is of the labels that a search names; cards only where they are named, and none of a branch.';
@@ -131,7 +130,7 @@ begin
     || case when (p_filter).project_seq is null then ''
          else format(' & (%s | ''@p0'')', string_agg(distinct quote_literal(mark.words[2]), ' | ')) end
   from unnest((p_filter).tenants) t
-  cross join unnest(case when 'Turn' = any ((p_filter).labels) then '{Turn,Memory}' else '{Memory}'::text[] end) label
+  cross join unnest((p_filter).labels || 'Memory'::text) label
   cross join lateral (select pgmem.scope_lexemes(t, (p_filter).project_seq, label) as words) mark);
 end;
 $$;
@@ -184,7 +183,7 @@ begin
           (select 1 from pgmem.node n
            where n.tsv @@ (quote_literal(q.lexeme) || ' & ' || v_scope)::tsquery
              and n.tenant || '' = any (p_filter.tenants)
-             and 'Turn' = any (p_filter.labels) and n.status = 'captured' limit v_most)) found) end)::float8 as df
+             and pgmem.name_source_texts(p_filter.labels) and n.status = 'captured' limit v_most)) found) end)::float8 as df
     from unnest(p_lexemes[:200]) as q(lexeme) cross join lateral (
       select coalesce(sum(s.memories), 0) as df from pgmem.lexeme_stat s
       -- Counts of a young scope are of too few memories: a word of each of the first five would look rare among forty.
@@ -317,7 +316,7 @@ begin
        where n.tsv @@ p_words.matching and n.status <> 'captured' and pgmem.fits(n, p_filter) limit v_most)
       union all
       (select n.seq, n.text_length, n.titled, n.tsv from pgmem.node n
-       where 'Turn' = any (p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
+       where pgmem.name_source_texts(p_filter.labels) and n.tsv @@ p_words.matching and n.status = 'captured'
          and pgmem.fits(n, p_filter) limit v_most)
       union all
       select n.seq, n.text_length, n.titled, n.tsv from pgmem.turned_nodes(p_filter.tenants) n

@@ -64,7 +64,7 @@ $$;
 create or replace function pgmem.branch_of(p_label text, p_props jsonb) returns text
 language sql immutable parallel safe
 begin atomic
-  select case when p_label = 'Card' then p_props ->> 'branch' end;
+  select case when pgmem.is_branched(p_label) then p_props ->> 'branch' end;
 end;
 comment on function pgmem.branch_of is 'The branch that a card belongs to until it is merged; null: it is shared.';
 

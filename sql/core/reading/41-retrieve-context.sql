@@ -407,6 +407,7 @@ declare
               'decay_max_age_days'));
   v_due     timestamptz := pgmem.now() - make_interval(days => (v_setting ->> 'hygiene_due_days')::integer);
   v_scope   pgmem.scope_state;
+  v_refusal text;
   v_first   integer;
   v_seqs    bigint[];
   v_tokens  integer := coalesce(p_max_tokens,
@@ -419,9 +420,9 @@ begin
   end if;
   if p_categories is not null then
     p_categories := pgmem.known_labels(p_categories);
-    if 'Card' = any (p_categories) then
-      raise exception using errcode = 'PM001',
-        message = 'Cards are read by get_relevant_memory and query_engineering_memory, not by retrieve_context.';
+    select l.read_by into v_refusal from pgmem.label l where l.name = any (p_categories) and l.read_by is not null limit 1;
+    if v_refusal is not null then
+      raise exception using errcode = 'PM001', message = v_refusal;
     end if;
   end if;
   v_scope := pgmem.resolve_scope(v_caller, p_project_id, p_focus);

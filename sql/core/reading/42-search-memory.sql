@@ -302,7 +302,7 @@ begin
       greatest(p_ranking.arm_limit, p_limit))
   ), here as materialized (
     select p.seq, n.session_id, n.text_length as len, n.titled, n.asks, n.instructs, n.agent_id, n.trust_level, n.session_place,
-           coalesce(n.tsv @@ p_ranking.times, false) as named, n.label <> 'Turn' as embeds,
+           coalesce(n.tsv @@ p_ranking.times, false) as named, pgmem.is_embedded(n.label) as embeds,
            pgmem.decayed(n.initial_confidence, pgmem.aged_since(n.label, n.instructs, n.updated_at), v_now,
              p_ranking.decay_rate, p_ranking.decay_max_age_days) as confidence,
            coalesce(n.valid_from, n.created_at) as happened, p.cos, p.vector_rank, p.text_rank, p.newest,
@@ -855,11 +855,12 @@ declare
   v_all   tsquery := pgmem.every_word(p_lexemes);
   v_turns integer;
 begin
-  p_filter.labels := '{Turn}';
+  p_filter.labels := array(select l.name from pgmem.label l where l.source_text order by 1);
   select count(*) into v_turns from (
     select from pgmem.node n where n.tsv @@ v_all and n.status = 'captured' and pgmem.fits(n, p_filter) limit 20) n;
-  return case when v_turns > 0 then format(' %s of a conversation %s all these words: search with labels Turn.',
-    case v_turns when 1 then '1 turn' else v_turns || ' turns' end, case v_turns when 1 then 'holds' else 'hold' end) else '' end;
+  return case when v_turns > 0 then format(' %s of a conversation %s all these words: search with labels %s.',
+    case v_turns when 1 then '1 turn' else v_turns || ' turns' end, case v_turns when 1 then 'holds' else 'hold' end,
+    array_to_string(p_filter.labels, ', ')) else '' end;
 end;
 $$;
 comment on function pgmem.said_of is

@@ -104,9 +104,10 @@ create or replace function pgmem.put_back(
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_node    pgmem.node := p_node;
-  v_held    tstzmultirange := (select r.region from pgmem.state_regions(p_node.seq) r where r.version = p_node.version);
-  v_earlier pgmem.node_version;
+  v_node     pgmem.node := p_node;
+  v_reverted name;
+  v_held     tstzmultirange := (select r.region from pgmem.state_regions(p_node.seq) r where r.version = p_node.version);
+  v_earlier  pgmem.node_version;
 begin
   select v.* into v_earlier from pgmem.visible_version v where v.node_seq = v_node.seq and v.version = p_version;
   if v_node.told is not null and p_version = v_node.version then
@@ -122,15 +123,12 @@ begin
       '%s %s has no earlier version %s; memory_history lists them.',
       v_node.label, quote_literal(left(v_node.title, 80)), coalesce(p_version::text, 'null'));
   end if;
-  if v_node.label = 'File' and v_node.key is null then
-    raise exception using errcode = 'PM001',
-      message = format('Another file has the path %s now; delete or rename that one first.', v_node.title);
-  end if;
-  v_node.title := v_earlier.title;
-  v_node.props := v_earlier.props;
-  if v_node.label = 'File' then  -- A file keeps the path that it has; its text comes back.
-    v_node.title := v_node.key;
-    v_node.props := v_node.props || jsonb_build_object('path', v_node.key);
+  select l.reverted_by into v_reverted from pgmem.label l where l.name = v_node.label;
+  if v_reverted is null then
+    v_node.title := v_earlier.title;
+    v_node.props := v_earlier.props;
+  else
+    execute format('select * from pgmem.%I($1, $2)', v_reverted) into v_node using v_node, v_earlier.props;
   end if;
   v_node.content_hash := coalesce(pgmem.memory_hash(v_node.label, v_node.title, v_node.props), v_node.content_hash);
   if v_node.content_hash is not null and pgmem.is_live_status(v_earlier.status) then

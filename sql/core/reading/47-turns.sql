@@ -126,7 +126,7 @@ declare
   v_id uuid;
 begin
   p_node.key := pgmem.turn_key(p_node.session_id, p_turn ->> 'id');
-  v_id := pgmem.turn_id(p_node.tenant, p_node.key);
+  v_id := pgmem.id_by_name(p_node.tenant, p_node.key);
   if exists (select from pgmem.node n
              where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant
                and pgmem.folded(n.key) = pgmem.folded(p_node.key))
@@ -191,5 +191,6 @@ begin
 end;
 $$;
 comment on function pgmem.turn_arrives is 'An error where a turn that another store brings is none: a role and a text. The text stays as it was said.';
-select pgmem.declare_label('Turn', p_kept_as_sent => true, p_arrives_by => 'turn_arrives',
+select pgmem.declare_label('Turn', p_kept_as_sent => true, p_arrives_by => 'turn_arrives', p_source_text => true, p_derived => true,
+  p_embedded => false, p_titled => false, p_other_texts => 'none', p_counted_apart => 2,
   p_statuses => '{active,superseded,archived,expired,merged,stub,captured}');

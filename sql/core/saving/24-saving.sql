@@ -81,7 +81,7 @@ begin
             and (n.tenant, n.seq)
                 > (p_tenant, coalesce((select r.node_seq from pgmem.reflection r where r.tenant = p_tenant), 0))
           order by n.seq limit 1000) n
-        where pgmem.is_memory(n.label) and n.label not in ('Insight', 'Turn') limit s.value::integer) since));
+        where pgmem.is_memory(n.label) and not pgmem.is_derived(n.label) limit s.value::integer) since));
 end;
 $$;
 comment on function pgmem.reflection_hint is

@@ -236,7 +236,7 @@ language sql set search_path = pgmem, pg_temp as $$
          session_user, p_caller.agent_id, p_caller.source, pgmem.clock()
   from pgmem.node n
   -- Somebody may have taken the id that a turn has by its name, so that it has another one.
-  cross join lateral (select n.id union select pgmem.turn_id(n.tenant, n.key) where n.label = 'Turn') as b(id)
+  cross join lateral (select n.id union select pgmem.id_by_name(n.tenant, n.key) where pgmem.is_source_text(n.label)) as b(id)
   where n.seq = any (p_seqs)
   on conflict (id, tenant) do nothing;
   update pgmem.governance_token t set preview = ''

@@ -194,7 +194,7 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 begin
   insert into pgmem.embedding_queue (node_seq, model_id)
   select n.seq, p_model_id from pgmem.node n
-  where (pgmem.is_memory(n.label) or n.label = 'Trajectory')
+  where pgmem.is_embedded(n.label)
     and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
     and (p_all or not exists (select from pgmem.embedding e where e.node_seq = n.seq and e.model_id = p_model_id))
   on conflict do nothing;

@@ -94,7 +94,7 @@ begin
   select n.seq, m.id from pgmem.node n
   cross join pgmem.embedding_model m
   cross join lateral pgmem.derived(n.label, n.title, n.props, n.tenant, n.project_seq, n.session_id, n.text_config) d
-  where n.seq = any (p_seqs) and m.active and (pgmem.is_memory(n.label) or n.label = 'Trajectory')
+  where n.seq = any (p_seqs) and m.active and pgmem.is_embedded(n.label)
     and n.status not in ('archived', 'merged', 'rejected', 'dismissed', 'captured')
     and not exists (select from pgmem.embedding e
                     where e.node_seq = n.seq and e.model_id = m.id and e.text_hash = d.embedding_hash)

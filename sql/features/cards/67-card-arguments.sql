@@ -227,3 +227,13 @@ end;
 $$;
 comment on function pgmem.name_list is
   'The first names of a list that fit into a length in characters, and how many more there are of a number in all.';
+
+
+-- Not pgmem.content_hash: in code, case and punctuation distinguish two paths or two statements.
+create or replace function pgmem.card_identity(p_record_type text, p_path text, p_content text) returns text
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+  select encode(sha256(convert_to(p_record_type || e'\n' || p_path || e'\n'
+    || regexp_replace(btrim(p_content), '\s+', ' ', 'g'), 'UTF8')), 'hex');
+$$;
+comment on function pgmem.card_identity is
+  'The SHA-256 by which two cards are the same: of type, path and statement, or the facet of a card from a report.';

@@ -458,6 +458,17 @@ $$;
 comment on function pgmem.import_card is 'Store the subjects, evidence and revisions of a card that was imported, in place of those that it had.';
 
 
+create or replace function pgmem.card_sources(p_seq bigint) returns setof pgmem.source_answer
+language sql stable set search_path = pgmem, pg_temp as $$
+  select case e.kind when 'external_url' then 'url' else 'file' end, e.ref,
+         case when e.digest is null then 'UNCHECKABLE' when e.seen_digest is null then 'GONE'
+           when e.seen_digest = e.digest then 'FRESH' else 'STALE' end,
+         null, null, null, null, null
+  from pgmem.card_evidence e where e.node_seq = p_seq order by e.kind, e.ref;
+$$;
+comment on function pgmem.card_sources is 'The evidence of a card as its sources: its files as the last run over the repository saw them.';
+
+
 create or replace function pgmem.card_arrives(p_state jsonb) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -472,4 +483,7 @@ $$;
 comment on function pgmem.card_arrives is 'A card that another store brings: checked, cleaned, and a draft until a person of this one decides.';
 select pgmem.declare_label('Card', p_statuses => '{draft,active,stale,historical,rejected,superseded,archived}',
   p_arrives_by => 'card_arrives', p_exported_by => 'card_record', p_imported_by => 'import_card', p_vouched_parts => '{revisions}',
+  p_named_only => true, p_derived => true, p_titled => false, p_exact => true, p_branched => true, p_other_texts => 'none',
+  p_counted_apart => 1, p_counted_in => 'cards', p_removed_by => 'archive_card', p_removed_as => 'card_id', p_sources_by => 'card_sources',
+  p_read_by => 'Cards are read by get_relevant_memory and query_engineering_memory, not by retrieve_context.',
   p_decided_by => 'A Card is decided by a person: pgmem cards approve, reject or archive.');

@@ -401,3 +401,6 @@ end;
 $$;
 comment on function pgmem.project_cards is
   'Write the vertices of cards, and the edges that begin at them, into the graph again; how many.';
+
+
+select pgmem.declare_label('Trajectory', p_of_store => true, p_exact => true, p_other_texts => 'none');

@@ -600,4 +600,4 @@ $$;
 select pgmem.declare_verb('sweep_items', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-select pgmem.declare_label('Item', p_kept_as_sent => true);
+select pgmem.declare_label('Item', p_kept_as_sent => true, p_exact => true, p_end_moves => true, p_other_texts => 'value');

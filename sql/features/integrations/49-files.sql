@@ -440,4 +440,19 @@ $$;
 select pgmem.declare_verb('clear_files', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-select pgmem.declare_label('File', p_kept_as_sent => true);
+create or replace function pgmem.revert_file(p_node pgmem.node, p_props jsonb) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+begin
+  if p_node.key is null then
+    raise exception using errcode = 'PM001',
+      message = format('Another file has the path %s now; delete or rename that one first.', p_node.title);
+  end if;
+  p_node.title := p_node.key;
+  p_node.props := p_props || jsonb_build_object('path', p_node.key);
+  return p_node;
+end;
+$$;
+comment on function pgmem.revert_file is 'A file with an earlier text: it keeps the path that it has.';
+
+
+select pgmem.declare_label('File', p_kept_as_sent => true, p_exact => true, p_reverted_by => 'revert_file');

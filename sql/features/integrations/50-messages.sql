@@ -176,4 +176,4 @@ $$;
 select pgmem.declare_verb('clear_messages', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
 
-select pgmem.declare_label('Message', p_kept_as_sent => true);
+select pgmem.declare_label('Message', p_kept_as_sent => true, p_exact => true, p_other_texts => 'value');
