@@ -162,7 +162,7 @@ def test_the_questions_of_the_analyst_have_answers(
     assert context[0]["retrieval_status"] == "succeeded"
     assert [row["title"] for row in around] == ["Stripe"]
     call("save_session", objective="x", project_id="shop", open_items=["Backups", "Prices"])
-    call("save_decision", title="Report revenue by month", rationale="r", project_id="shop")
+    call("save_decision", title="Show revenue by week", rationale="r", project_id="shop")
     active, writers, changes, conflicts = run_sql("psql_decisions.sql", connection)
     assert [row["title"] for row in active] == ["Report revenue by week"]
     assert [row["count"] for row in writers] == [1]
@@ -174,7 +174,7 @@ def test_the_questions_of_the_analyst_have_answers(
     refused, reviews = run_sql("psql_saves.sql", connection)
     assert [row["dedup_outcome"] for row in refused] == ["manual_review"]
     assert [(row["title"], row["candidate_title"]) for row in reviews] == [
-        ("Report revenue by month", "Report revenue by week")
+        ("Show revenue by week", "Report revenue by week")
     ]
     if tier(connection) not in GRAPH_TIERS:
         return

@@ -37,7 +37,7 @@ def test_titles_are_compared_by_their_words_as_the_examples_say(call: Call) -> N
 def test_the_thresholds_of_a_near_title_are_settings(call: Call) -> None:
     assert "The thresholds are settings" in LIMITS
     call("save_session", objective="x", project_id="shop")
-    titles = ("Run the nightly backup before the report", "Run the nightly backup after the report")
+    titles = ("Use one queue for all of the jobs", "Adopt one queue for all of the jobs")
     call("set_setting", name="dedup_supersede", value="1")
     outcomes = [
         call("save_decision", title=title, rationale=title, project_id="shop")["dedup_outcome"]

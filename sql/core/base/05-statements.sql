@@ -378,6 +378,11 @@ declare
   c_means  constant text[] := '{with,via,using,through,by,as}';
   c_ends   constant text[] := '{in,on,at,to,into,onto,from,under}';
   c_clause constant text[] := '{is,are,was,were,has,have,if,when,while,unless,until,because,but,since,so,which,who,that,where}';
+  c_orders constant text[] := '{add,adopt,allow,archive,avoid,back,build,cache,call,change,check,choose,compress,copy,create,deploy'
+    ',do,drop,encrypt,enforce,export,fetch,follow,generate,give,handle,have,hold,host,implement,index,install,introduce,keep,limit,load'
+    ',log,make,maintain,manage,measure,migrate,monitor,move,name,pick,pin,place,prefer,print,process,publish,put,read,record,render'
+    ',replace,report,require,retain,return,run,save,schedule,select,sell,send,serve,set,ship,show,sign,split,start,store,support,switch,sync,take,test'
+    ',track,try,turn,upgrade,use,validate,verify,write}';
   c_often  constant text := '\m(hourly|daily|nightly|weekly|monthly|quarterly|yearly|(every|each) \w+)$';
   v_theirs text := lower(p_theirs);
   v_ours   text := lower(p_ours);
@@ -461,7 +466,8 @@ begin
   if is_apart or axis is not null or v_a = '{}' or v_b = '{}' then
     return;
   end if;
-  leads := v_begin = 0;
+  -- Two orders say what is done with a thing; the words after them name it.
+  leads := v_begin = 0 and not (v_x[1] = any (c_orders) and v_y[1] = any (c_orders));
   v_a := pgmem.content_words(string_to_array(split_part(pgmem.statement(v_theirs), e'\t', 1), ' '));
   v_b := pgmem.content_words(string_to_array(split_part(pgmem.statement(v_ours), e'\t', 1), ' '));
   is_apart := coalesce(not (v_a <@ v_b and v_b <@ v_a), false)
@@ -475,7 +481,7 @@ How two titles of decisions differ, whatever their capitals.
 
 axis: how the one says otherwise of the same thing (object, number, date, negation, preference); null: it does not, plainly.
 is_apart: they are of two things: a number, a negation, the subject or the object of an order differs.
-leads: they differ in their first words alone, which may name the thing or only what is done with it.
+leads: they differ in their first words alone, and these are not both orders, so that they may name the thing.
 $$;
 
 

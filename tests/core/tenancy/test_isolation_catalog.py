@@ -54,6 +54,7 @@ WRITERS = {
     "join_states": "the states of a node and of a record from another store, after require_arrival and the comparison of trust",
     "remove_edge": "an edge that was removed in another store, after require_own and require_link",
     "outdate_fact": "what a fact outdated that a save of its tenant has just replaced, below the lock of its scope",
+    "hold_both": "two decisions of one scope that a save or a reviewer found there; the line between them, with who said it",
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
 }
 # What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
@@ -91,6 +92,8 @@ READERS = {
     "outdate_fact": "edges of an entity that a save of its tenant found below the lock of its scope",
     "apply_edge": "edges between nodes that imported_node found among the tenants of the caller",
     "supersede_decision": "the earlier decision that a save found in its own scope",
+    "held_beside": "edges of one decision that its caller found in its own scope",
+    "hold_both": "edges between two decisions that its caller found in one scope",
     "repeated": "the equal memory that a save found in its own scope",
     "join_states": "a node that imported_node found among the tenants of the caller, after require_arrival",
     "settled": "one node that its caller found through what the tenant may see, or that is due",

@@ -88,9 +88,11 @@ async def test_a_project_that_is_nearly_named_is_not_made(client: Client) -> Non
 
 
 async def test_a_near_decision_names_how_it_ended(client: Client) -> None:
-    await called(client, "save", project_id="shop", content="Sell green tea in tins", reason="It keeps.")
+    await called(
+        client, "save", project_id="shop", content="Keep the orders in one large table", reason="One system."
+    )
     near = await called(
-        client, "save", project_id="shop", content="Sell green tea in bags", reason="It is cheap."
+        client, "save", project_id="shop", content="Store the orders in a single large table", reason="One."
     )
     assert near["kind"] == "decision"
     assert near["status"] == "failed"
