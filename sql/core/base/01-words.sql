@@ -82,7 +82,7 @@ create or replace function pgmem.wholes(p_text text) returns text[]
 language sql immutable strict parallel safe
 begin atomic
   select coalesce(array_agg(distinct '=' || lower(m.whole[1])), '{}')
-  from regexp_matches(p_text, '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*[a-z][A-Z]\w*', 'g') as m(whole)
+  from regexp_matches(p_text, '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*(?:[a-z][A-Z]|[A-Z0-9][A-Z][a-z])\w*', 'g') as m(whole)
   where length(m.whole[1]) <= 100;
 end;
 comment on function pgmem.wholes is
