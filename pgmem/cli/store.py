@@ -218,7 +218,7 @@ def _status_rows(settings: Settings, where: str, found: Status, nobody: str) -> 
             "isolation",
             "verbs and row-level security"
             if found.isolation_layers == 2
-            else "one user; run pgmem init --roles for several",
+            else "by verbs alone; pgmem init --roles adds row-level security",
         ),
         ("tenant", tenant_name(found.org_id, found.user_id) or nobody),
         ("memories", memories),

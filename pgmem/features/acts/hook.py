@@ -148,6 +148,7 @@ def _rules(event: Event, connection: Connection, found: Brought, acts: list[Act]
             tool=act.tool,
             command=act.command,
             path=_relative(where, root or folder) if where else None,
+            names=events.names_of(where, root or folder)[1] if where else None,
             content=act.content[:_MOST_OUTPUT] if act.content else None,
             project_id=project,
             branch=branch,

@@ -466,20 +466,24 @@ def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:
         return []
 
 
-def _file(event: Event, connection: Connection) -> Brought:
-    """Bring what names a file, and its cards, once a session."""
+def names_of(path: Path, base: Path) -> tuple[str | None, list[str]]:
+    """Return the path inside a folder, None outside of it, and the names by which texts may mean the file."""
     from pgmem.features.editor.file_names import names
 
+    inside = _inside(path, base)
+    if inside is None:
+        return None, names(Path.home(), str(Path(os.path.realpath(path))))
+    return inside, names(base, inside)
+
+
+def _file(event: Event, connection: Connection) -> Brought:
+    """Bring what names a file, and its cards, once a session."""
     given = payloads.file_of(event.given)
     if given is None or event.session.has("file", given):
         return Brought()
     project, root, _ = _begin(event, connection)
     folder = payloads.folder_of(event.given)
-    base, path = root or folder, folder / given
-    inside = _inside(path, base)
-    meant = (
-        names(base, inside) if inside is not None else names(Path.home(), str(Path(os.path.realpath(path))))
-    )
+    inside, meant = names_of(folder / given, root or folder)
     matches = connection.call("file_surface", names=meant, project_id=project, limit=3)["matches"]
     connection.rows("commit")
     cards = _cards(event, connection, project, root, inside) if root and inside else []

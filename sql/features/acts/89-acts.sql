@@ -760,6 +760,7 @@ create or replace function pgmem.memory_for_act(
   p_branch text default null,
   p_exists boolean default null,
   p_limit pgmem.row_limit default 3,
+  p_names text[] default null,
   out matches jsonb,
   out more integer
 )
@@ -846,7 +847,10 @@ begin
              bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
       from act a
       where r.concepts && a.concepts or r.kinds && '{literal,program,skip}' or a.program <> '' and strpos(lower(m.text), a.program) > 0) f
-    where f.meets > 0 or f.named
+    where (f.meets > 0 or f.named)
+      -- A text that names a file of this name in another folder is about that one.
+      and (p_names is null or pgmem.as_line(m.text) !~ pgmem.path_pattern(regexp_replace(p_path, '^.*/', ''), true)
+        or exists (select from unnest(p_names) n where pgmem.as_line(m.text) ~ pgmem.path_pattern(n)))
   )
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', m.label, 'title', m.title, 'text', m.text, 'standing', m.standing,
            'forbids', m.meets = 2, 'by', m.by, 'author', m.author, 'created_at', m.created_at) order by m.rank) filter (where m.rank <= p_limit), '[]'),
@@ -869,6 +873,7 @@ content: The text that it writes, or what is given to the tool of a server.
 project_id: Project name; unset: what holds globally alone.
 branch: The branch of the work tree.
 exists: Whether the file exists already; unset: it is changed.
+names: The names by which texts may mean the file; a text that names one of the same name elsewhere is left out.
 
 InvalidArgument: the limit is out of its bounds.
 $$;

@@ -277,12 +277,12 @@ def test_the_yes_to_a_rule_that_begins_later_says_when(
 
 def test_a_project_is_named_as_in_every_other_command_too(run: Run, shop: dict[str, str]) -> None:
     assert run("retrieve", "-p", "shop").stdout == run("retrieve", "shop").stdout
-    for words in ((), ("shop", "-p", "shop")):
+    for words, refusal in (
+        ((), "Name a project: pgmem retrieve PROJECT. This folder has none yet."),
+        (("shop", "-p", "shop"), "Name one project: pgmem retrieve PROJECT."),
+    ):
         refused = run("retrieve", *words)
-        assert (refused.exit_code, refused.stderr) == (
-            2,
-            "pgmem: Name one project: pgmem retrieve PROJECT.\n",
-        )
+        assert (refused.exit_code, refused.stderr) == (2, f"pgmem: {refusal}\n")
 
 
 def test_a_save_for_a_project_that_is_not_there_has_its_way_out_named(run: Run, call: Call) -> None:
