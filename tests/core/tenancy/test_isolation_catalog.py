@@ -94,6 +94,7 @@ READERS = {
     "supersede_decision": "the earlier decision that a save found in its own scope",
     "held_beside": "edges of one decision that its caller found in its own scope",
     "hold_both": "edges between two decisions that its caller found in one scope",
+    "ranking_candidates": "candidates of a search whose filter names the tenants",
     "repeated": "the equal memory that a save found in its own scope",
     "join_states": "a node that imported_node found among the tenants of the caller, after require_arrival",
     "settled": "one node that its caller found through what the tenant may see, or that is due",
