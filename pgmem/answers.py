@@ -2085,6 +2085,8 @@ class PeerState(Answer):
     """The models of its vectors."""
     build: str | None = None
     """The state of pgmem within its release: the beginning of the digest of its SQL."""
+    seen: str | None = None
+    """The cursor behind the last change that the other store has offered, whether or not it was taken."""
 
 
 class Outstanding(Answer):

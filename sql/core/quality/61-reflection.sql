@@ -143,7 +143,8 @@ The pending insights, highest confidence first.
 query: Only what holds one of these words; unset: all.
 $$;
 select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
-  p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.');
+  p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.',
+  p_reads_all => 'It compares all pending insights.');
 
 
 create or replace function pgmem.insight(p_node pgmem.node) returns pgmem.insight_answer

@@ -158,6 +158,8 @@ declare
   v_scope  text := pgmem.scope_query(p_filter);
   v_most   integer := pgmem.setting_int('text_match_limit');
   v_few    integer := greatest(pgmem.setting_int('text_candidate_limit'), least(v_most, v_size.memories / 50));
+  -- In a scope that is counted, a word without a count is rare, whatever is no longer live may hold it.
+  v_read   integer := case when v_size.is_counted then 100 else v_most end;
   v_least  float8;
   v_kept   integer;
   v_sum    float8 := 0;
@@ -176,9 +178,11 @@ begin
   from (
     select q.lexeme, (case when k.df > 0 then k.df else (
         select count(*) from (
-          (select 1 from pgmem.node n
-           where n.tsv @@ (quote_literal(q.lexeme) || ' & ' || v_scope)::tsquery and pgmem.is_memory(n.label)
-             and n.tenant || '' = any (p_filter.tenants) and pgmem.is_live_status(n.status) limit v_most)
+          select 1 from (
+            select n.label, n.status from pgmem.node n
+            where n.tsv @@ (quote_literal(q.lexeme) || ' & ' || v_scope)::tsquery and n.status <> 'captured'
+              and n.tenant || '' = any (p_filter.tenants) limit v_read) n
+          where pgmem.is_memory(n.label) and pgmem.is_live_status(n.status)
           union all
           (select 1 from pgmem.node n
            where n.tsv @@ (quote_literal(q.lexeme) || ' & ' || v_scope)::tsquery

@@ -24,23 +24,41 @@ $$;
 comment on function pgmem.entity_label is 'The label of an entity of a type: the one of that name, else Concept.';
 
 
+create or replace function pgmem.is_entity(p_node pgmem.node, p_tenant text, p_statuses text[]) returns boolean
+language sql stable
+begin atomic
+  select p_node.tenant = p_tenant and p_node.project_seq is null and p_node.key is not null and p_node.status = any (p_statuses)
+    and (p_node.valid_from is null or p_node.valid_from <= pgmem.now()) and (p_node.valid_to is null or p_node.valid_to >= pgmem.now())
+    and exists (select from pgmem.label l where l.name = p_node.label and l.verb is null and l.key_field is not null);
+end;
+comment on function pgmem.is_entity is 'Whether a node is an entity of a tenant, of some statuses: active, stub.';
+
+
 -- Reads node itself, by the caller's own tenant.
 create or replace function pgmem.entity_nodes(p_tenant text, p_statuses text[]) returns setof pgmem.node
 language sql stable set search_path = pgmem, pg_temp as $$
   select n.* from pgmem.label l
   join pgmem.node n on n.label = l.name and n.tenant = p_tenant and n.project_seq is null
-  where l.verb is null and l.key_field is not null and n.key is not null and n.status = any (p_statuses)
-    and (n.valid_from is null or n.valid_from <= pgmem.now()) and (n.valid_to is null or n.valid_to >= pgmem.now());
+  where pgmem.is_entity(n, p_tenant, p_statuses);
 $$;
-comment on function pgmem.entity_nodes is 'The nodes of a tenant that are entities, of some statuses: active, stub.';
+comment on function pgmem.entity_nodes is 'The nodes of a tenant that are entities, of some statuses.';
+
+
+create or replace function pgmem.named_entities(p_tenant text, p_names text[], p_statuses text[]) returns setof pgmem.node
+language sql stable set search_path = pgmem, pg_temp as $$
+  select n.* from (select distinct u.name from unnest(p_names) as u(name)) w
+  cross join lateral (
+    select * from pgmem.node n
+    where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(w.name) and n.key = w.name
+      and pgmem.is_entity(n, p_tenant, p_statuses)
+    offset 0) n;
+$$;
+comment on function pgmem.named_entities is 'The entities of a tenant that have one of some names.';
 
 
 create or replace function pgmem.named_entity(p_tenant text, p_name text, p_statuses text[]) returns pgmem.node
 language sql stable set search_path = pgmem, pg_temp as $$
-  select row(n.*)::pgmem.node from pgmem.node n join pgmem.label l on l.name = n.label
-  where n.tenant = p_tenant and n.project_seq is null and n.key = p_name and l.verb is null and l.key_field is not null
-    and pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(p_name) and n.status = any (p_statuses)
-    and (n.valid_from is null or n.valid_from <= pgmem.now()) and (n.valid_to is null or n.valid_to >= pgmem.now())
+  select row(n.*)::pgmem.node from pgmem.named_entities(p_tenant, array[p_name], p_statuses) n
   order by n.status, n.seq limit 1;
 $$;
 comment on function pgmem.named_entity is
@@ -177,7 +195,7 @@ $$;
 select pgmem.declare_verb('create_entities', p_rights => 'writer', p_effect => 'repeat', p_answer => 'KnownEntities');
 
 
-create or replace function pgmem.entity_relations(p_tenant text) returns table (
+create or replace function pgmem.entity_relations(p_tenant text, p_seqs bigint[] default null) returns table (
   edge_seq bigint,
   src bigint,
   dst bigint,
@@ -187,9 +205,13 @@ create or replace function pgmem.entity_relations(p_tenant text) returns table (
 )
 language sql stable set search_path = pgmem, pg_temp as $$
   select e.seq, e.src, e.dst, s.key::text, d.key::text, kind.type
-  from pgmem.entity_nodes(p_tenant, '{active,stub}') s
-  join pgmem.edge e on e.src = s.seq
-  join pgmem.entity_nodes(p_tenant, '{active,stub}') d on d.seq = e.dst
+  from (
+    select e.seq, e.src, e.dst, e.rel, e.props from pgmem.entity_nodes(p_tenant, '{active,stub}') n
+    join pgmem.edge e on e.src = n.seq where p_seqs is null
+    union select e.seq, e.src, e.dst, e.rel, e.props from pgmem.edge e where e.src = any (p_seqs)
+    union select e.seq, e.src, e.dst, e.rel, e.props from pgmem.edge e where e.dst = any (p_seqs)) e
+  join pgmem.node s on s.seq = e.src and pgmem.is_entity(s, p_tenant, '{active,stub}')
+  join pgmem.node d on d.seq = e.dst and pgmem.is_entity(d, p_tenant, '{active,stub}')
   join pgmem.relation r on r.name = e.rel and not r.by_verb
   cross join lateral (
     select t.value as type, t.place
@@ -199,7 +221,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   order by e.seq, kind.place;
 $$;
 comment on function pgmem.entity_relations is
-  'The relations between entities of a tenant, by their types as they were sent.';
+  'The relations between entities of a tenant, by their types as they were sent; all, or those of some entities.';
 
 
 select pgmem.declare_answer('known_relations', $$
@@ -334,13 +356,12 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 #variable_conflict use_column
 declare
   v_caller pgmem.caller := pgmem.require_writer();
-  v_labels text[] := array(select distinct n.label from pgmem.entity_nodes(v_caller.tenant, '{active,stub}') n
-                           where n.key = any (p_entity_names));
+  v_labels text[] := array(
+    select distinct n.label from pgmem.named_entities(v_caller.tenant, p_entity_names, '{active,stub}') n);
   v_seqs   bigint[];
 begin
   perform pgmem.lock_entities(v_caller.tenant, v_labels);
-  v_seqs := array(select n.seq from pgmem.entity_nodes(v_caller.tenant, '{active,stub}') n
-                  where n.key = any (p_entity_names) order by n.seq);
+  v_seqs := array(select n.seq from pgmem.named_entities(v_caller.tenant, p_entity_names, '{active,stub}') n order by n.seq);
   deleted := pgmem.hide_items(v_seqs, v_caller);
   delete from pgmem.edge e where (e.src = any (v_seqs) or e.dst = any (v_seqs))
     and exists (select from pgmem.relation r where r.name = e.rel and not r.by_verb);
@@ -405,7 +426,9 @@ begin
   perform pgmem.lock_entities(v_caller.tenant, '{}');
   for v_relation in
     select k.* from jsonb_array_elements(p_relations) d
-    join pgmem.entity_relations(v_caller.tenant) k on k.from_name = d.value ->> 'from' and k.to_name = d.value ->> 'to'
+    join pgmem.entity_relations(v_caller.tenant, array(
+      select n.seq from pgmem.named_entities(v_caller.tenant, array(select r.value ->> 'from' from jsonb_array_elements(p_relations) r),
+        '{active,stub}') n)) k on k.from_name = d.value ->> 'from' and k.to_name = d.value ->> 'to'
       and k.relation_type = d.value ->> 'relationType'
   loop
     delete from pgmem.edge e where e.src = v_relation.src and e.dst = v_relation.dst
@@ -445,7 +468,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
      from pgmem.node n where n.seq = any (p_seqs)),
     (select coalesce(jsonb_agg(jsonb_build_object('from', r.from_name, 'to', r.to_name,
               'relationType', r.relation_type)), '[]')
-     from pgmem.entity_relations(p_tenant) r where r.src = any (p_seqs) or r.dst = any (p_seqs));
+     from pgmem.entity_relations(p_tenant, p_seqs) r);
 $$;
 comment on function pgmem.known_graph is 'Entities, and the relations that begin or end at one of them.';
 
@@ -466,7 +489,8 @@ $$;
 comment on function pgmem.read_graph is $$
 Read all entities of the caller with their observations, and the relations between them.
 $$;
-select pgmem.declare_verb('read_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph');
+select pgmem.declare_verb('read_graph', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph',
+  p_reads_all => 'It returns all entities.');
 
 
 create or replace function pgmem.search_nodes(p_query text) returns pgmem.known_graph
@@ -488,7 +512,8 @@ Read the entities that hold a text in their name, type or observations, with the
 
 query: The text, in any case; search_memory finds by words and meaning.
 $$;
-select pgmem.declare_verb('search_nodes', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph');
+select pgmem.declare_verb('search_nodes', p_rights => 'reader', p_effect => 'look', p_answer => 'KnownGraph',
+  p_reads_all => 'It looks for a text in all entities.');
 
 
 create or replace function pgmem.open_nodes(p_names text[]) returns pgmem.known_graph
@@ -497,7 +522,7 @@ declare
   v_tenant text := (pgmem.caller()).tenant;
 begin
   return pgmem.known_graph(v_tenant, array(
-    select n.seq from pgmem.entity_nodes(v_tenant, '{active}') n where n.key = any (p_names)));
+    select n.seq from pgmem.named_entities(v_tenant, p_names, '{active}') n));
 end;
 $$;
 comment on function pgmem.open_nodes is $$

@@ -634,7 +634,8 @@ makes or drops and that resembles nothing: what holds globally in a store where 
 
 project_id: Only of this project; unset: of all. Insights belong to no project.
 $$;
-select pgmem.declare_verb('count_waiting', p_rights => 'reader', p_effect => 'look', p_answer => 'Waiting');
+select pgmem.declare_verb('count_waiting', p_rights => 'reader', p_effect => 'look', p_answer => 'Waiting',
+  p_reads_all => 'It counts all that waits.');
 
 
 select pgmem.declare_answer('approval_answer', $$
