@@ -13,7 +13,7 @@ from uuid import uuid4
 import anyio
 
 from pgmem.errors import CursorLost, InvalidArgument
-from pgmem.features.feed.peers import FOLDER, PAGE, PARTS, Folder, Peer, Place, Record, StorePeer
+from pgmem.features.feed.peers import FOLDER, PAGE, PARTS, SEEN, Folder, Peer, Place, Record, StorePeer
 from pgmem.models import Arrival, Outstanding, PeerState
 
 _CLOCK_S = 60.0
@@ -98,22 +98,23 @@ class Exchange:
         self._compare_builds(mine, name, other.release, other.build)
         self._here.vectors = there.vectors = bool({*mine.models} & {*other.models})
         head = (await self._here.changes("now"))["cursor"]
+        offered = _offered(mine, other)
         self.done.anew = await self._why_anew(there, mine, other, name)
         anew = self.done.anew is not None
+        # How far the other store is, it says itself: it may have been set back, or have exchanged by itself meanwhile.
+        since = offered or mine.pushed
         kept: dict[str, str | None] = {}
         # Their changes come first: what goes there then is what both sides make of it.
         pulled = 0
-        async for page, cursor in pages(there, None if anew else mine.pulled, mine.feed):
+        async for page, cursor in pages(there, None if anew else mine.pulled, mine.feed, self._late(name)):
             kept["cursor"] = cursor or kept.get("cursor")
             # Both cursors are kept together at the end of a comparison, so that one that was killed begins again.
-            await self._take(
-                page, peer=other.feed, cursor=None if anew else cursor, since=mine.pushed, until=head
-            )
+            await self._take(page, peer=other.feed, cursor=None if anew else cursor, since=since, until=head)
             self._progress("received", pulled := pulled + len(page))
-        await self._offer_here(other.feed, mine.pushed, head)
+        await self._offer_here(other.feed, since, head)
         await self._offer_there(there, mine.feed, other.feed)
         sent = 0
-        async for page, cursor in pages(self._here, None if anew else mine.pushed):
+        async for page, cursor in pages(self._here, None if anew else since, late=self._late("this store")):
             page = [change for change in page if _known_by(change) not in self._arrived]
             if page:
                 await self._give(there, page, mine.feed, other.feed)
@@ -126,11 +127,32 @@ class Exchange:
         if not self._dry_run:
             await self._offer_there(there, mine.feed, other.feed)  # what was sent may be what they rest on
             self.done.wait(await self._here.outstanding(other.feed))
-        waits = any(each.direction == "there" for each in self.done.outstanding)
-        if kept["pushed"] != other.pulled and not (waits or self._dry_run):
-            # By this cursor the other store shows later that this one was set back; it has all up to there.
-            await there.apply([], peer=mine.feed, cursor=kept["pushed"])
+            await self._tell(there, mine, other, kept)
         return self.done
+
+    async def _tell(
+        self, there: Peer, mine: PeerState, other: PeerState, kept: dict[str, str | None]
+    ) -> None:
+        """Keep on each side what it was offered: by that, one that was set back is known later.
+
+        While the other store refuses something, what it was offered is not what it has applied.
+        """
+        offered = kept.get("pushed")
+        waits = any(each.direction == "there" for each in self.done.outstanding)
+        if offered not in (None, other.pulled) and not waits:
+            await there.apply([], peer=mine.feed, cursor=offered)
+        if offered not in (None, other.seen):
+            await there.apply([], peer=f"{SEEN} {mine.feed}", cursor=offered)
+        if kept.get("cursor") not in (None, mine.seen):
+            await self._here.apply([], peer=f"{SEEN} {other.feed}", cursor=kept["cursor"])
+
+    def _late(self, whose: str) -> Callable[[CursorLost], object]:
+        """Note that a cursor was lost while it was used."""
+
+        def late(error: CursorLost) -> None:
+            self.done.anew = self.done.anew or _lost(error, whose)
+
+        return late
 
     def _compare_builds(self, mine: PeerState, name: str, release: object, build: object) -> None:
         """Note that the other side is of another state of pgmem; an earlier one names none."""
@@ -173,13 +195,17 @@ class Exchange:
 
     async def _why_anew(self, there: Peer, mine: PeerState, other: PeerState, name: str) -> str | None:
         """Why what is kept of the last exchange cannot be used, on either side; None if it can."""
-        if mine.pulled is not None and not mine.pulled.startswith(f"{other.feed}."):
-            return f"what is kept of {name} is not a cursor of its feed"
-        known = other.pulled if (other.pulled or "").startswith(f"{mine.feed}.") else None
+        for kept, feed, whose in (
+            (mine.pulled, other.feed, name),
+            (other.pulled, mine.feed, f"this store by {name}"),
+            (other.seen, mine.feed, f"this store by {name}"),
+        ):
+            if kept is not None and not kept.startswith(f"{feed}."):
+                return f"what is kept of {whose} is not a cursor of its feed"
         asked = (
             (there, mine.pulled, name),
             (self._here, mine.pushed, "this store"),
-            (self._here, known, "this store"),
+            (self._here, _offered(mine, other), "this store"),
         )
         for peer, cursor, whose in asked:
             try:
@@ -281,19 +307,23 @@ class Exchange:
 
 
 async def pages(
-    store: Peer, after: str | None, without: str | None = None, late: Callable[[], object] = lambda: None
+    store: Peer,
+    after: str | None,
+    without: str | None = None,
+    late: Callable[[CursorLost], object] = lambda _error: None,
 ) -> AsyncIterator[tuple[list[Record], str | None]]:
     """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one.
 
     What came there from the store with the feed `without` is left out. `late` is called where the changes after the
-    cursor are kept no longer.
+    cursor are kept no longer. The pages end where the store was when they began, so that they end while others save.
     """
+    end = _place_of((await store.changes("now"))["cursor"])
     yield [row["record"] for row in await store.records("vocabulary", None)], None
     if after is not None:
         try:
             page = await store.changes(after, without)
-        except CursorLost:
-            late()
+        except CursorLost as error:
+            late(error)
             after = None
     if after is None:
         # What changes meanwhile comes after this cursor too.
@@ -313,14 +343,26 @@ async def pages(
     until = monotonic() + _HELD_S
     while True:
         waits = page["held"] and monotonic() < until
-        if page["changes"] or not (page["more"] or waits):
+        goes_on = waits or (page["more"] and _place_of(page["cursor"]) < end)
+        if page["changes"] or not goes_on:
             changes = [each for each in page["changes"] if each.get("record") or each["kind"] == "unrelated"]
             yield changes, page["cursor"]
-        if not (page["more"] or waits):
+        if not goes_on:
             return
         if waits:
             await anyio.sleep(0.05)
         page = await store.changes(page["cursor"], without)
+
+
+def _offered(mine: PeerState, other: PeerState) -> str | None:
+    """The cursor up to which the other store was offered the changes of this one, by its own word."""
+    said = other.seen or other.pulled
+    return said if said and said.startswith(f"{mine.feed}.") else None
+
+
+def _place_of(cursor: str) -> tuple[int, ...]:
+    """The place in its feed that a cursor names."""
+    return tuple(int(part) for part in cursor.split(".")[1:3] if part.isdigit())
 
 
 def _is_review(save: Record) -> bool:

@@ -25,10 +25,14 @@ from pgmem.models import Arrival, Outstanding, PeerState
 FORMAT = 1
 """Version of the pages: a store with another one is refused."""
 PAGE = 500
+_LEAST, _BEGIN = 50, 100
+"""Changes that one transaction takes in any case, and that the first one of a page is sent."""
 _TIMEOUT_S = 600.0
 _REQUEST_BYTES = 250_000
 _ANSWER_BYTES = 128 * 2**20
 """The most of an answer of a server, unpacked: a page of 500 memories of the longest texts, with their vectors."""
+SEEN = "seen"
+"""With a feed in known_peer the cursor behind what a store has offered, whether or not it was taken."""
 FOLDER = "folder"
 """In known_peer the name of the last file that was written into a folder; with a feed, of the last that was read."""
 SMALL_BYTES = 2**20
@@ -129,20 +133,29 @@ class StorePeer:
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
         """Apply a page of another store, in as many transactions as those who write beside it need.
 
-        What PostgreSQL cannot store is refused by itself.
+        What PostgreSQL cannot store is refused by itself. The cursors go with the last transaction.
         """
         changes = [unreadable(each, why) if (why := unfit(each)) else each for each in changes]
         done: list[Arrival] = []
-        places: Sequence[int] = range(1, len(changes) + 1)
+        left = turns(changes)
+        whole = bool(options.get("dry_run"))
+        kept = {name: options.pop(name) for name in ("cursor", "pushed") if name in options}
+        # What waits is checked again with the rest of its page, so no more is sent than fits into a transaction.
+        size, growth = len(left) if whole else _BEGIN, 2
         while True:
+            places, last = left[:size], len(left) <= size
             sent = json.dumps([changes[place - 1] for place in places], default=str, ensure_ascii=False)
             rows = await self.memory.caller.database.rows(
-                "apply_changes", _TIMEOUT_S, changes=sent, **options
+                "apply_changes", _TIMEOUT_S, changes=sent, **options, **(kept if last else {})
             )
             arrivals = [Arrival(**{**row, "place": places[row["place"] - 1]}) for row in rows]
-            done += [arrival for arrival in arrivals if arrival.outcome != "waits"]
-            places = [arrival.place for arrival in arrivals if arrival.outcome == "waits"]
-            if not places:
+            taken = [arrival for arrival in arrivals if arrival.outcome != "waits"]
+            waiting = {arrival.place for arrival in arrivals if arrival.outcome == "waits"}
+            done += taken
+            left = [*(place for place in places if place in waiting), *left[size:]]
+            size = max(_LEAST, len(places) - len(waiting)) if waiting else size * growth
+            growth = 1 if waiting else growth
+            if last and not waiting:
                 return sorted(done, key=lambda arrival: arrival.place)
 
     async def outstanding(self, peer: str, direction: str | None = None) -> list[Outstanding]:
@@ -259,7 +272,11 @@ class HttpPeer:
         with self._understood():
             state = PeerState(**{**found, "at": datetime.fromisoformat(found["at"])})
             # The exchange relies on these: a name of another form would be taken for something of this store.
-            texts = [state.release, *state.models, *(each for each in (state.pulled, state.pushed) if each)]
+            texts = [
+                state.release,
+                *state.models,
+                *(each for each in (state.pulled, state.pushed, state.seen) if each),
+            ]
             if (
                 not re.fullmatch("[0-9a-f]{12}", state.feed)
                 or state.at.tzinfo is None
@@ -292,23 +309,26 @@ class HttpPeer:
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
         """Apply a page of another store, in requests that a server takes; the cursor goes with the last one."""
         done: list[Arrival] = []
-        batch: list[Record] = []
+        batch: list[int] = []
         size = 0
         cursor = options.pop("cursor", None)
-        for number, change in enumerate(changes, 1):
-            batch.append(change)
-            size += len(json.dumps(change, default=str))
-            if size > _REQUEST_BYTES and number < len(changes):
-                done += await self._send(batch, number - len(batch), options)
+        places = turns(changes)
+        for number, place in enumerate(places, 1):
+            batch.append(place)
+            size += len(json.dumps(changes[place - 1], default=str))
+            if size > _REQUEST_BYTES and number < len(places):
+                done += await self._send(changes, batch, options)
                 batch, size = [], 0
         if batch or cursor:
-            done += await self._send(batch, len(changes) - len(batch), {**options, "cursor": cursor})
-        return done
+            done += await self._send(changes, batch, {**options, "cursor": cursor})
+        return sorted(done, key=lambda arrival: arrival.place)
 
-    async def _send(self, batch: list[Record], before: int, options: dict[str, Any]) -> list[Arrival]:
-        rows = await self._ask("POST", body={"changes": batch, **options})
+    async def _send(
+        self, changes: Sequence[Record], places: list[int], options: dict[str, Any]
+    ) -> list[Arrival]:
+        rows = await self._ask("POST", body={"changes": [changes[place - 1] for place in places], **options})
         with self._understood():
-            return [Arrival(**{**row, "place": row["place"] + before}) for row in rows]
+            return [Arrival(**{**row, "place": places[row["place"] - 1]}) for row in rows]
 
     async def aclose(self) -> None:
         """Close its connections."""
@@ -524,9 +544,25 @@ def name_of(change: Record) -> str:
     return json.dumps(record, default=str)
 
 
+def turns(changes: Sequence[Record]) -> list[int]:
+    """Return the places of the changes of a page, from 1 on, in the order in which apply_changes takes them."""
+
+    def turn(place: int) -> tuple[int, int]:
+        record = _said(changes[place - 1])
+        label = record.get("label") if record.get("type") == "purge" else None
+        return _part_of(changes[place - 1]), {"FocusArea": 1, "Project": 2}.get(str(label), 0)
+
+    return sorted(range(1, len(changes) + 1), key=turn)
+
+
+def _said(change: Any) -> Record:
+    record = (change.get("record") or change) if isinstance(change, dict) else {}
+    return record if isinstance(record, dict) else {}
+
+
 def _part_of(change: Record) -> int:
     """The place of the part of an export that a change belongs to."""
-    record = change.get("record") or change
+    record = _said(change)
     part = {"purge": "purge", "node": "memory", "save": "save", "label": "vocabulary", "relation": "vocabulary",
             "model": "vocabulary"}.get(str(record.get("type")), "edge")  # fmt: skip
     if part == "memory":

@@ -85,9 +85,9 @@ select pgmem.declare_verb('queue_embeddings', p_rights => 'worker', p_effect => 
 
 
 create or replace function pgmem.queue_changed(p_seqs bigint[]) returns void
-language plpgsql set search_path = pgmem, pg_temp as $$
+language plpgsql set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 begin
-  if not pgmem.has_vectors() then
+  if not pgmem.has_vectors() or not exists (select from pgmem.embedding_model m where m.active) then
     return;
   end if;
   insert into pgmem.embedding_queue (node_seq, model_id)

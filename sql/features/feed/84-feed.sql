@@ -192,7 +192,7 @@ create or replace function pgmem.changes(
   p_vectors boolean default false,
   p_without text default null
 ) returns pgmem.change_page
-language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set timezone = 'UTC' set enable_seqscan = off as $$
 declare
   v_answer  pgmem.change_page;
   -- Null: all of them.
@@ -383,7 +383,7 @@ create or replace function pgmem.changed_tenants(
   out cursor text,
   out held boolean
 )
-language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
+language plpgsql stable security definer set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 #variable_conflict use_column
 declare
   v_horizon xid8 := pgmem.feed_horizon();

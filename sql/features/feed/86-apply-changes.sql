@@ -622,7 +622,7 @@ comment on function pgmem.lock_purged is
 create or replace function pgmem.keeps_cursor(p_peer text, p_caller pgmem.caller) returns boolean
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
-  if p_peer !~ '^((folder )?[0-9a-f]{12}|folder|webhook [0-9a-f]{16})$' then
+  if p_peer !~ '^(((folder|seen) )?[0-9a-f]{12}|folder|webhook [0-9a-f]{16})$' then
     raise exception using errcode = 'PM001',
       message = 'peer must be what the cursors of another store begin with: 12 hexadecimal digits.';
   end if;
@@ -659,6 +659,7 @@ declare
   v_line   record;
   v_owner  pgmem.caller;
   v_nodes  pgmem.node[];
+  v_lines  jsonb[];
   v_rows   jsonb[] := '{}';
   v_row    jsonb;
   v_done   text;
@@ -677,6 +678,7 @@ begin
     -- No id lives again after its purge, so a purge comes before the memory that was saved after it under the same name.
     foreach v_kind in array '{vocabulary,purge,Project,FocusArea,node,edge,save,unknown}'::text[] loop
       v_nodes := '{}';
+      v_lines := '{}';
       if v_late then
         null;
       elsif v_kind = 'purge' then
@@ -687,6 +689,7 @@ begin
             v_line.record := pgmem.as_arrived(v_line.record, v_caller);
             v_owner := pgmem.import_owner(v_line.record, v_caller, false);
             v_nodes[v_line.place] := pgmem.import_place(v_line.record, v_owner);
+            v_lines[v_line.place] := v_line.record;
           exception when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
             or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM010' or sqlstate 'PM011' then
             v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
@@ -704,7 +707,7 @@ begin
         end if;
         v_count := v_count + 1;
         begin
-          v_line.record := pgmem.as_arrived(v_line.record, v_caller);
+          v_line.record := coalesce(v_lines[v_line.place], pgmem.as_arrived(v_line.record, v_caller));
           v_owner := pgmem.import_owner(v_line.record, v_caller, false);
           v_done := case v_line.record ->> 'type'
             when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, p_since, p_until)
@@ -889,6 +892,7 @@ pulled text?: The cursor behind the last change of the other store that is appli
 pushed text?: The cursor of this feed behind the last change that is applied there.
 models text[] = {}: The models of its vectors.
 build text?: The state of pgmem within its release: the beginning of the digest of its SQL.
+seen text?: The cursor behind the last change that the other store has offered, whether or not it was taken.
 $$);
 
 create or replace function pgmem.known_peer(p_peer text default null) returns pgmem.peer_state
@@ -898,6 +902,8 @@ declare
 begin
   select p.pulled, p.pushed into v_state.pulled, v_state.pushed from pgmem.peer p
   where p.tenant = (pgmem.caller()).tenant and p.name = p_peer;
+  v_state.seen := (select p.pulled from pgmem.peer p
+                   where p.tenant = (pgmem.caller()).tenant and p.name = 'seen ' || p_peer);
   v_state.feed := pgmem.feed_name();
   select v.release, left(v.digest, 8) into v_state.release, v_state.build from pgmem.schema_version v;
   v_state.at := clock_timestamp();

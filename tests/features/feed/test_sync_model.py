@@ -248,6 +248,20 @@ def test_a_decision_made_in_two_stores_is_one_although_one_of_them_has_replaced_
     )  # fmt: skip
 
 
+def test_a_relation_that_a_person_removed_does_not_come_back_when_the_other_store_runs_the_exchange(
+    stores: list[Store],
+) -> None:
+    """The second exchange is run by the store that had not run the first: it knew nothing of what it had sent."""
+    invoice = "Pay by invoice only"
+    play(
+        stores,
+        [("supersede", 1, invoice, invoice), ("decide", 0, invoice, 0), ("sync", 1, 0, 99), ("review", 0, "new"),
+         ("review", 1, "supersede")],
+        [0, 0, 0],
+        two=True,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("first", [0, 1])
 def test_a_decision_that_was_made_again_is_another_one_although_the_other_store_kept_the_first(
     stores: list[Store], first: int
