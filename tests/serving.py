@@ -31,15 +31,26 @@ async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
         address = f"http://127.0.0.1:{listening.getsockname()[1]}"
         server = Server(configured(http_app(settings), proxies=settings.http_proxies))
         server.capture_signals = nullcontext  # type: ignore[method-assign, assignment]
+        ended = anyio.Event()
+
+        async def serve() -> None:
+            try:
+                await server.serve([listening])
+            finally:
+                ended.set()
+
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(server.serve, [listening])
+            tasks.start_soon(serve)
             with anyio.fail_after(20):
                 while not server.started:
                     await anyio.lowlevel.checkpoint()
             try:
                 yield address
             finally:
+                # A test that fails cancels what runs beside it: a server that is not waited for leaves its connections open.
                 server.should_exit = True
+                with anyio.CancelScope(shield=True):
+                    await ended.wait()
 
 
 class Agent:

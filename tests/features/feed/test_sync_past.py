@@ -16,7 +16,8 @@ from typer.testing import Result
 
 from pgmem import CursorLost, InvalidArgument, Memory
 from pgmem.features.feed.connecting import exchange
-from pgmem.features.feed.exchange import Exchanged
+from pgmem.features.feed.exchange import Exchange, Exchanged
+from pgmem.features.feed.peers import StorePeer
 from pgmem.models import MemoryScope
 from tests.conftest import Call
 from tests.core.cli.conftest import Run, alone
@@ -347,3 +348,78 @@ def test_a_copy_of_a_data_folder_is_named_at_its_first_exchange_and_gets_an_iden
         assert done.exit_code == 0, done.stderr
     assert len({path.name.partition("-")[0] for path in folder.glob("*.jsonl")}) == 2
     assert "Said at the copy" in command("list", "-p", "shop", "--data-dir", str(first)).stdout
+
+
+@pytest.mark.parametrize("over", ["dsn", "http"])
+async def test_a_store_that_was_set_back_while_something_is_outstanding_gets_back_what_it_lost(
+    pair: Pair, tmp_path: Path, token: Callable[..., str], over: str
+) -> None:
+    """The other store keeps no cursor of what it refuses, so that nothing showed the past that is no more."""
+    server, laptop = pair  # the token is of the first
+    async with AsyncExitStack() as stack:
+        other, secret, user = server.dsn, None, ""
+        if over == "http":
+            other = await stack.enter_async_context(serving(server.dsn, tmp_path / "http"))
+            secret, user = token("acme", "ann", for_sync=True), "ann"
+        executed(server.dsn, *REFUSING)
+        await laptop.save_session("open", "shop")
+        await laptop.upsert_entity("Refused", "there", project_id="shop")
+        done = await exchange(laptop, other, secret)
+        assert {each.direction for each in done.outstanding} == {"there"}
+        snapshot = Snapshot(laptop.dsn)
+        await laptop.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+        await exchange(laptop, other, secret)
+        assert titles(server, user) == {"Pay by invoice"}
+        snapshot.bring_back()
+        await laptop.save_decision("Ship on Monday", "It is quiet.", "shop")
+        done = await exchange(laptop, other, secret)
+        assert "set back" in str(done.anew)
+        assert titles(server, user) == titles(laptop) == {"Pay by invoice", "Ship on Monday"}
+        again = await exchange(laptop, other, secret)
+        assert again.anew is None
+        assert len(again.outstanding) == len(done.outstanding)
+
+
+REFUSING = (
+    "create function public.refuse() returns trigger language plpgsql as"
+    " 'begin if new.title = ''Refused'' then raise exception using errcode = ''PM004'', message = ''A person decides.'';"
+    " end if; return new; end'",
+    "create trigger refuse before insert on pgmem.node for each row execute function public.refuse()",
+)
+
+
+async def test_a_store_that_lost_only_what_it_was_sent_is_sent_it_again(pair: Pair) -> None:
+    """Its own changes are as old as the cursor that others keep of it."""
+    laptop, server = pair
+    await laptop.save_session("open", "shop")
+    await exchange(laptop, server.dsn)
+    await exchange(laptop, server.dsn)
+    snapshot = Snapshot(server.dsn)
+    await laptop.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+    await exchange(laptop, server.dsn)
+    assert titles(server) == {"Pay by invoice"}
+    snapshot.bring_back()
+    assert titles(server) == set()
+    await exchange(laptop, server.dsn)
+    assert titles(server) == {"Pay by invoice"}
+    equal(pair)
+    assert set(+(await exchange(laptop, server.dsn)).there) <= {"present"}
+
+
+async def test_a_cursor_that_is_lost_while_it_is_used_is_said(pair: Pair) -> None:
+    """The feed is pruned between the question whether the cursor holds and its use."""
+    laptop, server = pair
+    for memory in pair:
+        await memory.save_session("open", "shop")
+    await exchange(laptop, server.dsn)
+    await server.save_decision("Pay by invoice", "Firms ask for it.", "shop")
+
+    class Pruned(StorePeer):
+        async def reach(self, cursor: str) -> None:
+            await super().reach(cursor)
+            fault("pruned", server.dsn)
+
+    done = await Exchange(StorePeer(laptop)).with_store(Pruned(server), "the server")
+    assert "the changes of the server since the last exchange are kept no longer" in str(done.anew)
+    assert titles(laptop) == {"Pay by invoice"}
+    assert (await exchange(laptop, server.dsn)).anew is None
