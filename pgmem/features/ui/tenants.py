@@ -26,14 +26,18 @@ async def tenants(visit: Visit) -> Page:
 async def issue(visit: Visit) -> Page:
     """Issue a token; this page alone shows it."""
     _require_administrator(visit)
-    days = visit.form.get("days", "").strip()
+    days, purpose = visit.form.get("days", "").strip(), visit.form.get("for", "agents")
+    if purpose not in ("agents", "person", "sync"):
+        raise InvalidArgument(f"for: send agents, person or sync, not {purpose}.")
     until = datetime.now(UTC) + timedelta(days=whole("days", days, 3660)) if days else None
     made = await visit.memory.issue_token(
         visit.form.get("org_id", ""),
         visit.form.get("user_id", ""),
         visit.form.get("name", "").strip() or None,
         until,
-        visit.form.get("for_person") == "yes",
+        purpose == "person",
+        purpose == "sync",
+        visit.form.get("vouches") == "yes",
     )
     found, tokens = await asyncio.gather(visit.memory.list_tenants(), visit.memory.list_tokens())
     return Page("tenants.html", {"tenants": found, "tokens": tokens, "issued": made}, status=201)

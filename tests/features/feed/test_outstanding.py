@@ -9,17 +9,20 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, dict_row
 
 from pgmem import InvalidArgument
 from pgmem.features.feed.connecting import exchange
 from pgmem.features.feed.exchange import Exchange
 from pgmem.features.feed.peers import StorePeer
+from pgmem.features.http.auth import http_app
 from pgmem.models import Arrival
+from pgmem.settings import Settings
 from tests.core.cli.conftest import Run, run, surroundings
 from tests.features.feed.conftest import Pair
 from tests.features.feed.test_sync import equal
 from tests.features.feed.test_sync_past import executed, titles
+from tests.features.ui.serving import running
 from tests.fixtures.verbs import Rows
 
 __all__ = ["run", "surroundings"]
@@ -173,3 +176,23 @@ async def test_others_see_nothing_of_what_is_outstanding(pair: Pair) -> None:
     assert await bob.list_outstanding() == []
     assert await bob.dismiss_outstanding(all=True) == 0
     assert await laptop.list_outstanding()
+
+
+def test_what_a_server_leaves_to_a_person_names_the_token_that_vouches(
+    run: Run, other_dsn: str, tmp_path: Path
+) -> None:
+    with psycopg.connect(other_dsn, autocommit=True, row_factory=dict_row) as server:
+        issued = server.execute("select * from pgmem.issue_token('acme', 'ann', p_for_sync => true)").fetchone()
+        assert issued is not None
+        for name, value in (("org_id", "acme"), ("user_id", "ann"), ("source", "cli")):
+            server.execute("select set_config(%s, %s, false)", (f"pgmem.{name}", value))
+        server.execute("select pgmem.save_session('open', p_project_id => 'shop')")
+        server.execute("select pgmem.upsert_entity('Payroll account', 'DE12', p_project_id => 'shop')")
+    assert run("save", "session", "open", "-p", "shop").exit_code == 0
+    assert run("save", "entity", "Payroll account", "DE00", "-p", "shop").exit_code == 0
+    settings = Settings(dsn=other_dsn, data_dir=tmp_path, embedding_provider="none")
+    with running(http_app(settings)) as address:
+        done = run("sync", address, PGMEM_SYNC_TOKEN=str(issued["token"]))
+    assert done.exit_code == 1, done.stderr
+    assert "a person decides" in done.stdout
+    assert "pgmem token issue --for sync --vouches" in done.stdout

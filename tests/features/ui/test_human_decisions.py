@@ -496,3 +496,13 @@ def test_a_person_makes_a_memory_and_forgets_many(pages: Pages, store: dict[str,
     page.get_by_role("button", name="Forget them").click()
     expect(page.get_by_role("status")).to_contain_text("2 forgotten")
     assert status_of(agent, store["kept"])["status"] == "archived"
+
+
+def test_a_token_for_another_store_is_issued_on_the_page(pages: Pages, agent: Call, connection: Any) -> None:
+    page = pages.page("/tenants")
+    page.get_by_label("Who uses it").select_option("sync")
+    page.get_by_label("The other store is believed").check()
+    assert re.fullmatch("pgmem_[0-9a-f]{64}", issued(page, Organisation="acme", User="bo"))
+    expect(page.get_by_role("region", name="Tokens")).to_contain_text("another store")
+    row = connection.execute("select for_sync, vouches, for_person from pgmem.api_token").fetchone()
+    assert tuple(row.values()) == (True, True, False)
