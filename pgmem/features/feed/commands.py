@@ -194,7 +194,7 @@ def _say(done: Exchanged, store: Store, *, dry_run: bool) -> None:
     if done.outstanding:
         count = counted(len(done.outstanding), "change is", "changes are")
         if any(each.direction == "there" and "a person decides" in each.reason for each in done.outstanding):
-            typer.echo("The other store takes what persons decided here with a token that vouches for them: a reviewer of it "
-                       "issues one, for sync, with pgmem token issue --for sync --vouches.")  # fmt: skip
+            typer.echo("The other store takes what persons decided here with a token that vouches for them: a reviewer "
+                       "of it issues one with pgmem token issue --for sync --vouches.")  # fmt: skip
         typer.echo(f"{count} outstanding and offered again at each sync: pgmem sync --outstanding lists them, "
                    "pgmem sync --dismiss ID|all gives them up.")  # fmt: skip

@@ -182,7 +182,9 @@ def test_what_a_server_leaves_to_a_person_names_the_token_that_vouches(
     run: Run, other_dsn: str, tmp_path: Path
 ) -> None:
     with psycopg.connect(other_dsn, autocommit=True, row_factory=dict_row) as server:
-        issued = server.execute("select * from pgmem.issue_token('acme', 'ann', p_for_sync => true)").fetchone()
+        issued = server.execute(
+            "select * from pgmem.issue_token('acme', 'ann', p_for_sync => true)"
+        ).fetchone()
         assert issued is not None
         for name, value in (("org_id", "acme"), ("user_id", "ann"), ("source", "cli")):
             server.execute("select set_config(%s, %s, false)", (f"pgmem.{name}", value))
