@@ -245,10 +245,13 @@ begin
     raise exception using errcode = 'PM001', message = format('beside names %s, which is %s.',
       pgmem.short_name(v_found.title), v_found.status);
   end if;
-  if pgmem.outranked(v_found.trust_level, p_caller) then
-    perform pgmem.refuse('failed', pgmem.review_message(v_found, p_caller), pgmem.review_step('new | supersede | drop'),
-      'manual_review', v_found.id);
-  end if;
+  -- Either of the two may be a person's: the one that is named, or the one whose words the caller repeats.
+  for v_newer in
+    select n.* from pgmem.visible_node n where n.id in (v_found.id, p_repeat) and pgmem.outranked(n.trust_level, p_caller)
+  loop
+    perform pgmem.refuse('failed', pgmem.review_message(v_newer, p_caller), pgmem.review_step('new | supersede | drop'),
+      'manual_review', v_newer.id);
+  end loop;
   return v_found;
 end;
 $$;
