@@ -453,7 +453,12 @@ def nearest(matches: Sequence[Mapping[str, Any]], *, by_words: bool) -> Sequence
             for m, title, reason in zip(matches, shares, shares[len(matches) :], strict=False)
         }
         matches = sorted(matches, key=lambda match: -scores[id(match)])
-    return matches[:_MOST_NEAR]
+    chosen, rest = matches[:_MOST_NEAR], matches[_MOST_NEAR:]
+    if rest and all(match.get("by") != "person" for match in chosen):
+        # The last place is a person's, whose decision is half as near, however often an agent repeats the prompt.
+        said = (m for m in rest if m.get("by") == "person" and 2 * m["words"] >= chosen[0]["words"])
+        return [*chosen[: _MOST_NEAR - 1], next(said, chosen[-1])]
+    return chosen
 
 
 def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:

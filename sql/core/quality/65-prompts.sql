@@ -16,7 +16,7 @@
 -- little around these. A cosine compares wholes; which of the nearest a task is about is in its words, and their vectors
 -- are with the model: the hook takes those whose titles, or reasons, it speaks of most.
 --
--- A decision that was named as noise more often than as used is not among those that are near; the answer to a question it is.
+-- A decision of an agent that was named as noise more often than as used is not among those that are near; the answer to a question it is.
 --
 -- Locks: none.
 
@@ -190,7 +190,7 @@ begin
       from candidate c
       cross join lateral (
         select n.tsv from pgmem.node n
-        where n.seq = c.seq and (n.label = 'Decision' and not pgmem.is_noise(n.seq, v_caller.tenants)
+        where n.seq = c.seq and (n.label = 'Decision' and (pgmem.is_of_a_person(n.source, n.trust_level) or not pgmem.is_noise(n.seq, v_caller.tenants))
                                  or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
         offset 0) n
       cross join lateral (
@@ -209,11 +209,17 @@ begin
            'standing', n.instructs and n.by = 'person', 'by', n.by, 'created_at', n.created_at, 'about', m.about, 'words', m.words)
          order by m.score desc, m.seq desc), '[]')
   into matches
-  from (select * from (
+  from (select f.seq, f.about, f.words, f.score from (
+        select f.*, said.by, row_number() over (partition by said.by order by f.score desc, f.seq desc) as turn from (
           select distinct on (f.seq) f.*, max(f.score) over () as best
           from jsonb_to_recordset(v_near) as f(seq bigint, about text, words float8, score float8)
           order by f.seq, f.score desc) f
-        where f.best >= 6.25 order by f.score desc, f.seq desc limit p_limit) m
+        cross join lateral (
+          select pgmem.said_by(n.source, n.trust_level) as by from pgmem.node n where n.seq = f.seq offset 0) said
+        where f.best >= 6.25) f
+        -- Half of the places are for what a person decided and is half as near, however often an agent repeats the prompt.
+        order by f.by = 'person' and f.turn <= p_limit / 2 and f.score * 2 >= f.best desc, f.score desc, f.seq desc
+        limit p_limit) m
   cross join lateral (
     select n.*, pgmem.said_by(n.source, n.trust_level) as by from pgmem.live_node n where n.seq = m.seq offset 0) n;
 end;

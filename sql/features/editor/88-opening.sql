@@ -168,17 +168,26 @@ begin
                                            order by r.at desc), '[]')
                from pgmem.last_replacements(v_caller.tenants, v_scope.project_seq, pgmem.now() - interval '7 days', 3) r);
   select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'label', 'Decision', 'title', d.title, 'created_at', d.created_at,
-             'by', pgmem.said_by(d.source, d.trust_level), 'rationale', left(d.props ->> 'rationale', 300), 'wrong', d.wrong)
+             'by', d.by, 'rationale', left(d.props ->> 'rationale', 300), 'wrong', d.wrong)
            order by d.number), '[]') into decisions
   from (
     -- A decision that was used counts as newer, one that was named wrong comes last.
-    select n.id, n.title, n.created_at, n.source, n.trust_level, n.props, coalesce(u.wrong, 0) as wrong,
-           row_number() over (order by coalesce(u.wrong, 0) > 0,
-             n.created_at + make_interval(days => 7 * least(coalesce(u.used, 0), 50)) desc, n.seq desc) as number
+    -- Every second place is for what a person decided, so that an agent's many do not push it out.
+    select o.*, row_number() over (order by o.last, o.turn, o.by desc) as number from (
+    select n.id, n.title, n.created_at, n.props, coalesce(u.wrong, 0) as wrong, said.by, said.last,
+           row_number() over (partition by said.by order by said.last,
+             n.created_at + make_interval(days => 7 * least(coalesce(u.used, 0), 50)) desc, n.seq desc) as turn
     from (
       (select n.seq from pgmem.node n
        where n.label = 'Decision' and n.tenant = any (v_caller.tenants) and n.project_seq = v_scope.project_seq
        order by n.seq desc limit 400)
+      union
+      (select s.seq from unnest(v_caller.tenants) as t(tenant)
+       cross join lateral (
+         select n.seq, n.label from pgmem.node n  -- by node_said
+         where n.place = v_scope.project_seq::text and n.tenant = t.tenant and n.source in ('cli', 'ui') and n.scope is not null
+           and n.status in ('active', 'approved') and n.label <> 'Card'
+         order by n.created_at desc, n.seq desc limit 400) s where s.label = 'Decision')
       union
       (select f.node_seq from pgmem.usefulness f join pgmem.node n on n.seq = f.node_seq
        where f.tenant = any (v_caller.tenants) and f.used > 0 and n.label = 'Decision' and n.project_seq = v_scope.project_seq
@@ -187,8 +196,12 @@ begin
     left join lateral (
       select sum(f.used)::integer as used, sum(f.wrong + f.outdated)::integer as wrong from pgmem.usefulness f
       where f.node_seq = n.seq and f.tenant = any (v_caller.tenants)) u on true
+    cross join lateral (
+      -- Agents name most of what is named wrong: what a person decided keeps its place, with the word beside it.
+      select s.by, s.by = 'agent' and coalesce(u.wrong, 0) > 0 as last
+      from (select pgmem.said_by(n.source, n.trust_level) as by offset 0) s) said
     where n.tenant = any (v_caller.tenants) and n.focus is null and not n.instructs
-      and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())) d;
+      and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())) o) d;
   decision_count := (select count(*) from (
     select from pgmem.node n
     where n.label = 'Decision' and n.tenant = any (v_caller.tenants) and n.project_seq = v_scope.project_seq and n.focus is null
@@ -214,7 +227,7 @@ seven days. by is who said it, person or agent. conversation holds session_id, a
 end of the last answer), open_items (sentences about what is left), done (edited, failed and committed: those, the latest
 six, and all, their number) and by (agent, as a program recorded it); null: none was captured. session is the newest
 session that an agent saved. decisions are the newest and most used live decisions of
-the project, 500 at most, those that were named wrong last; decision_count is the number of all, up to 5000. waiting_rules counts the rules of agents that
+the project, some hundred at most, a person's in every second place, those of agents that were named wrong last; decision_count is the number of all, up to 5000. waiting_rules counts the rules of agents that
 wait for a person's yes, up to 100.
 
 client: The client of the session that begins.
