@@ -343,8 +343,13 @@ def _top(found: JoinedMemories) -> str:
 
 
 def _insight(insight: Insight) -> Panel:
+    forgotten = (
+        f"\nApproved, it forgets {', '.join(str(one)[:8] for one in insight.forgets)}."
+        if insight.forgets
+        else ""
+    )
     return Panel(
-        Text(insight.summary or ""),
+        Text((insight.summary or "") + forgotten),
         title=Text(insight.title),
         subtitle=Text(
             f"{insight.detector}, confidence {insight.confidence:.2f}, trust {insight.trust_level:.1f}, {insight.id}"

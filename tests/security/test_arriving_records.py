@@ -536,6 +536,21 @@ def test_what_only_a_person_may_say_is_not_said_by_a_record(alice: Session, rows
     assert rows("select by from pgmem.card_revision where by = 'ada'") == []
 
 
+@pytest.mark.parametrize("detector", ["named_wrong", "never_used", "source_gone", "doubles"])
+def test_no_record_proposes_to_forget(alice: Session, rows: Rows, detector: str) -> None:
+    """A person who approved the insight, by its text, forgot what its author had named."""
+    kept = str(rows("select id from pgmem.node where label = 'Decision' and user_id = 'alice'")[0]["id"])
+    insight = {
+        **valid(random.Random(SEED), 1), "label": "Insight", "key": "All use blue", "title": "All use blue", "version": 1,
+        "props": {"title": "All use blue", "summary": "So it seems.", "detector": detector, "sources": [kept, kept]},
+    }  # fmt: skip
+    for gone in ("versions", "scope", "project"):
+        insight.pop(gone, None)
+    outcome, reason = by_changes(alice)(insight)
+    assert outcome == "refused"
+    assert "found by the reflection of this store" in str(reason)
+
+
 REVIEW: Record = {
     "type": "save", "save_id": "00000000-0000-4000-8000-00000000000a", "verb": "save_decision", "status": "failed",
     "dedup_outcome": "manual_review", "project": "proj-alice", "arguments_hash": "", "attempts": 1, "embedded": False, "created_at": AT,

@@ -281,3 +281,24 @@ def test_the_page_shows_the_new_text_of_each_field_that_a_proposal_changes(
     for text in ("reason", "desk", "Ada", "Make the change", "Keep it as it is"):
         assert text in page, text
     assert "Keep both" not in page
+
+
+def test_page_and_command_line_show_all_that_the_approval_of_an_insight_forgets(
+    dsn: str, tmp_path: Path, run: Run, call: Call, shop: str, source: Source
+) -> None:
+    """The page named four of them, and its button said that the insight would be saved."""
+    source("cli")
+    same = [call("save_context", content=content, topic="Till", project_id=shop)["artifact_id"]
+            for content in ("The till opens at seven", "At seven opens the till", "The till at seven opens",
+                            "Opens at seven the till", "At seven the till opens", "The till opens seven at")]  # fmt: skip
+    shown = run("reflect").stdout
+    assert all(str(one)[:8] in " ".join(shown.split()) for one in same[1:])
+    with (
+        serving(dsn, tmp_path, embedding_provider="none") as (address, link),
+        httpx2.Client(base_url=address, timeout=30) as client,
+    ):
+        client.get(link())
+        page = client.get("/ui/decide/insights").text
+    assert all(f"/ui/memory/{one}" in page for one in same[1:])
+    assert "Forget these 5" in page
+    assert "Save as a memory" not in page

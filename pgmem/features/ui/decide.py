@@ -16,7 +16,7 @@ from pgmem.features.ui import as_sql, words
 from pgmem.features.ui.memories import back_to, forgotten, reverted
 from pgmem.features.ui.visit import Page, Redirect, Visit, one_of
 from pgmem.kinds import said
-from pgmem.models import Card, MemoryEntry, OpenSave, Review, ReviewDetail, SaveStatus, WaitingRule
+from pgmem.models import Card, Insight, MemoryEntry, OpenSave, Review, ReviewDetail, SaveStatus, WaitingRule
 
 Outcome = Literal["new", "supersede", "drop"]
 
@@ -278,8 +278,14 @@ async def undo(visit: Visit) -> Redirect:
 async def insights(visit: Visit) -> Page:
     """The pending insights, highest confidence first, with their source memories."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.surface_insights(25))
-    sources = await visit.nodes(i for insight in found.insights for i in insight.sources[:4])
-    return Page("insights.html", {**tabs, "insights": found.insights}, {"sources": sources})
+    sources = await visit.nodes(i for insight in found.insights for i in _named(insight))
+    named = {insight.id: _named(insight) for insight in found.insights}
+    return Page("insights.html", {**tabs, "insights": found.insights, "named": named}, {"sources": sources})
+
+
+def _named(insight: Insight) -> list[UUID]:
+    """The memories that a page names of an insight: all that an approval would forget."""
+    return insight.forgets or insight.sources[:4]
 
 
 async def reflect(visit: Visit) -> Redirect:

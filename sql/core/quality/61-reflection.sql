@@ -112,6 +112,7 @@ An insight, with the memories that it is drawn from.
 class Insight
 id uuid, title text, summary text?, detector text?, confidence float8, trust_level float8, status text, sources uuid[]
 created_at timestamptz
+forgets uuid[] = {}: The memories that an approval archives, in place of saving the insight.
 $$);
 
 select pgmem.declare_answer('insights', $$
@@ -147,11 +148,23 @@ select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 
   p_reads_all => 'It compares all pending insights.');
 
 
+create or replace function pgmem.proposed_to_forget(p_props jsonb) returns uuid[]
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select coalesce(array_agg(s.id::uuid order by s.place), '{}')
+  from jsonb_array_elements_text(p_props -> 'sources') with ordinality as s(id, place)
+  where p_props ->> 'detector' in ('named_wrong', 'never_used', 'source_gone')
+    or p_props ->> 'detector' = 'doubles' and s.place < jsonb_array_length(p_props -> 'sources');
+$$;
+comment on function pgmem.proposed_to_forget is
+  'The memories that an insight proposes to forget: its sources, of doubles all but the last; none of any other detector.';
+
+
 create or replace function pgmem.insight(p_node pgmem.node) returns pgmem.insight_answer
 language sql stable set search_path = pgmem, pg_temp as $$
   select p_node.id, p_node.title, p_node.props ->> 'summary', p_node.props ->> 'detector', p_node.initial_confidence,
          p_node.trust_level, p_node.status,
-         array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at;
+         array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at,
+         pgmem.proposed_to_forget(p_node.props);
 $$;
 comment on function pgmem.insight is 'An Insight node as the verbs of reflection return it.';
 
@@ -162,10 +175,7 @@ declare
   v_node pgmem.node;
 begin
   for v_node in
-    select n.* from jsonb_array_elements_text(p_insight.props -> 'sources') with ordinality as s(id, place)
-    join pgmem.visible_node n on n.id = s.id::uuid
-    where p_insight.props ->> 'detector' <> 'doubles' or s.place < jsonb_array_length(p_insight.props -> 'sources')
-    order by n.seq
+    select n.* from pgmem.visible_node n where n.id = any (pgmem.proposed_to_forget(p_insight.props)) order by n.seq
   loop
     perform pgmem.require_forgettable(v_node, p_caller);
     v_node := pgmem.locked(v_node);
@@ -226,7 +236,7 @@ begin
   if v_node.status = 'pending' then
     perform pgmem.set_status(v_node.seq, v_status);
     select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
-    if v_status = 'approved' and v_node.props ->> 'detector' in ('named_wrong', 'never_used', 'doubles', 'source_gone') then
+    if v_status = 'approved' and pgmem.proposed_to_forget(v_node.props) <> '{}' then
       perform pgmem.forget_proposed(v_node, v_caller);
       select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
     elsif v_status = 'approved' then
@@ -263,6 +273,11 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
+  -- An approval would forget what its author names, under a text of the author's.
+  if pgmem.proposed_to_forget(p_state -> 'props') <> '{}' then
+    raise exception using errcode = 'PM001',
+      message = 'What should be forgotten is found by the reflection of this store, and no other one proposes it.';
+  end if;
   v_node.status := case when p_state ->> 'status' in ('dismissed', 'archived') then p_state ->> 'status' else 'pending' end;
   v_node.key := pgmem.require_key(p_state ->> 'key', 'key');
   v_node.props := pgmem.clean_properties(p_state -> 'props');
