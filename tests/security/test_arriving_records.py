@@ -40,6 +40,8 @@ __all__ = ["surroundings", "token"]
 
 Record = dict[str, Any]
 Send = Callable[[Record], tuple[str, str | None]]
+Became = dict[str, tuple[str, str | None]]
+"""The outcome and the reason by the id of a record."""
 SEED = int(os.environ.get("PGMEM_RECORDS_SEED", "46"))
 RANDOM = int(os.environ.get("PGMEM_RECORDS", "10000"))
 """The random records of the long test."""
@@ -289,6 +291,10 @@ class Recording(StorePeer):
                 self.became.setdefault(sent["id"], (row.outcome, row.reason))
         return rows
 
+    def of(self, records: list[Record]) -> Became:
+        """What became of these; what an earlier exchange was refused is tried again beside them."""
+        return {each["id"]: self.became[each["id"]] for each in records if each["id"] in self.became}
+
 
 class Liar:
     """A store that sends records that none has made."""
@@ -317,9 +323,6 @@ class Liar:
             Arrival(place=place, outcome="present", id=None, title=None, reason=None)
             for place in range(1, len(changes) + 1)
         ]
-
-
-Became = dict[str, tuple[str, str | None]]
 
 
 class Ways:
@@ -397,7 +400,7 @@ class Ways:
         there = Liar(await here.state(), records)
         if way == "dsn":
             await Exchange(here).with_store(there, "the other")
-            return here.became
+            return here.of(records)
         place = self._folder / f"exchanged {self._round}"
         place.mkdir()
 
@@ -408,7 +411,7 @@ class Ways:
             replace(await there.state(), feed=f"{self._round:012x}"), 1, pages(), mark="0" * 32
         )
         await Exchange(here).with_folder(Exchanged(place))
-        return here.became
+        return here.of(records)
 
     async def _vault(self, memory: Memory, way: str, records: list[Record]) -> Became:
         place = self._folder / f"{way} {self._round}"
