@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Any, cast
 
+from pgmem import foreign
 from pgmem.features.integrations import extra
 from pgmem.features.integrations.reach import Reach
 from pgmem.memory import Memory
@@ -13,6 +15,8 @@ from pgmem.sync import Memory as SyncMemory
 with extra("openai-agents"):
     from agents.items import TResponseInputItem
     from agents.memory.session_settings import SessionSettings, coerce_session_settings, resolve_session_limit
+
+_logger = logging.getLogger("pgmem")
 
 
 class PgmemSession:
@@ -68,6 +72,9 @@ class PgmemSession:
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Add items to the end.
 
+        A character that PostgreSQL cannot store, such as the NUL in the output of a tool, would end a run: it is taken
+        out, or U+FFFD is in its place, with a warning in the log.
+
         Raises:
             InvalidArgument: an item cannot be stored; none is then.
         """
@@ -75,9 +82,15 @@ class PgmemSession:
             await self._reach.awaited(
                 self._reach.memory.add_messages,
                 self.session_id,
-                [cast(Mapping[str, Any], item) for item in items],
+                [self._storable(cast(Mapping[str, Any], item)) for item in items],
                 project_id=self._project_id,
             )
+
+    def _storable(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        if (why := foreign.unfit(item)) is None:
+            return item
+        _logger.warning("an item of session %r is changed: %s", self.session_id[:80], why)
+        return cast(Mapping[str, Any], foreign.cleaned(item))
 
     async def pop_item(self) -> TResponseInputItem | None:
         """Remove the last item and return it; None if there is none."""

@@ -6,7 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 import pytest
@@ -293,6 +293,18 @@ class TestMessages:
         assert await session.get_items() == []
 
     @pytest.mark.anyio
+    @pytest.mark.parametrize(
+        ("output", "kept"), [("PK\x03\x04\x00", "PK\x03\x04"), ("half \ud83d here", "half \ufffd here")]
+    )
+    async def test_the_output_of_a_tool_that_no_store_keeps_ends_no_run(
+        self, sync_memory: SyncMemory, caplog: pytest.LogCaptureFixture, output: str, kept: str
+    ) -> None:
+        session = PgmemSession("s", sync_memory)
+        found = {"type": "function_call_output", "call_id": "c", "output": output}
+        await session.add_items([cast(Any, found), {"role": "user", "content": "a\r\nb"}])
+        assert await session.get_items() == [{**found, "output": kept}, {"role": "user", "content": "a\r\nb"}]
+        assert len([record for record in caplog.records if "is changed" in record.message]) == 1
+
     async def test_a_cleared_session_begins_again(self, sync_memory: SyncMemory) -> None:
         session = PgmemSession("s", sync_memory, session_settings={"limit": 2})
         await session.add_items([{"role": "user", "content": str(n)} for n in range(3)])

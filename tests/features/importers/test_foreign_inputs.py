@@ -1,0 +1,237 @@
+"""Inputs of the kinds that were lost or taken for a person's words, each in another form than the one that showed it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pgmem.features.importers import transcripts
+from pgmem.foreign import Account
+from pgmem.transcripts import prompted, turns
+
+
+def read(client: str, file: Path, *lines: Any) -> tuple[list[tuple[str, str]], Account]:
+    """The turns of a file of lines, and the account of the rest."""
+    text = "".join(
+        (line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)) + "\n" for line in lines
+    )
+    file.write_text(text, encoding="utf-8")
+    account = Account()
+    found = [t for c in transcripts.read(client, file, account) for t in c.turns]
+    return [(turn["role"], turn["content"]) for turn in found], account
+
+
+def claude(kind: str, content: object, **more: Any) -> dict[str, Any]:
+    name = f"{kind}-{abs(hash(str(content))) % 10**9}"
+    about = {
+        "uuid": name,
+        "sessionId": "s",
+        "cwd": "/w",
+        "version": "2.1.40",
+        "timestamp": "2026-09-01T10:00:00Z",
+    }
+    return {"type": kind, **about, "message": {"role": kind, "content": content}, **more}
+
+
+@pytest.mark.parametrize("sign", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\x1e"])
+def test_a_sign_that_python_takes_for_the_end_of_a_line_is_text(sign: str, tmp_path: Path) -> None:
+    line = json.dumps({"role": "user", "message": {"content": [{"type": "text", "text": "before@after"}]}})
+    raw = line.replace("@", sign if ord(sign) > 0x20 else f"\\u{ord(sign):04x}")
+    found, account = read("cursor", tmp_path / "a.jsonl", raw, raw.replace("user", "assistant"))
+    assert found == [("user", f"before{sign}after"), ("assistant", f"before{sign}after")]
+    assert not account.left_out
+
+
+def test_half_an_emoji_in_a_pasted_text_and_nul_in_a_title_lose_no_conversation(tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    pasted = [{"file_name": "a\0.txt", "extracted_content": "half \ud83d of it"}]
+    broken = {
+        "uuid": "k1",
+        "name": "zero \0",
+        "chat_messages": [{"uuid": "m1", "sender": "human", "text": "", "attachments": pasted}],
+    }
+    whole = {"uuid": "k2", "chat_messages": [{"uuid": "m2", "sender": "human", "text": "whole"}]}
+    file.write_text(json.dumps([broken, whole]))
+    account = Account()
+    found = [t["content"] for c in transcripts.read("claude", file, account) for t in c.turns]
+    assert found == ["a.txt\nhalf \ufffd of it", "whole"]
+    assert any("conversation 1 of conversations.json" in sentence for sentence in account.converted)
+
+
+TYPED = (
+    "What is <environment_context> for? And rename it.",
+    "Remove </system-reminder> from the page, then deploy.",
+    "<ide_selection> is empty in the log. Why?",
+    "Paste:\n```\n<task-notification>\n<status>done</status>\n</task-notification>\n```\nWhy is this in my prompt?",
+    "Compare `<bash-input>` and `<bash-stdout>`: which one is shown?",
+    "a < b and c > d, so swap <T> and <U> in `Map<T, U>`.",
+)
+
+
+@pytest.mark.parametrize("text", TYPED)
+def test_what_a_person_writes_around_a_tag_stays_whole(text: str, tmp_path: Path) -> None:
+    for origin in ({"origin": {"kind": "human"}}, {}):
+        found, account = read("claude-code", tmp_path / "a.jsonl", claude("user", text, **origin))
+        assert found == [("user", text)]
+        assert not account.left_out
+
+
+PUT_IN: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("claude-code", claude("user", "<bash-stdout>12 passed in 3 s</bash-stdout><bash-stderr></bash-stderr>")),
+    ("claude-code", claude("user", "<background-task-output>\nthe build is done now\n</background-task-output>")),
+    ("claude-code", claude("user", "A teammate has sent you a message here.", origin={"kind": "teammate"})),
+    ("claude-code", claude("user", [{"type": "text", "text": "<teammate-message from=\"a\">\nplease review it\n</teammate-message>"}])),
+    ("claude-code", claude("assistant", [{"type": "text", "text": "Prompt is too long for it"}], isApiErrorMessage=True)),
+    ("claude-code", claude("user", "Unknown slash command: deploy it now", isMeta=True)),
+    ("codex", {"timestamp": "2026-09-01T10:00:00Z", "type": "response_item", "payload": {"type": "message", "role": "user", "content": [
+        {"type": "input_text", "text": "<environment_context>\n<cwd>/w</cwd>\n<shell>bash</shell>\n</environment_context>"},
+        {"type": "input_text", "text": "<skills>\n- deploy: deploys all of it\n</skills>"}]}}),
+    ("cursor", {"role": "user", "message": {"content": [{"type": "text", "text": "<git_status>\nOn branch main, all is clean\n</git_status>"}]}}),
+    ("copilot", {"type": "user.message", "id": "e", "data": {"content": "A hook has stopped the agent.", "source": "hook"}}),
+    ("gemini-cli", {"id": "m", "timestamp": "2026-09-01T10:00:00Z", "type": "warning", "content": "The context is nearly full."}),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("client", "line"), PUT_IN)
+def test_what_a_client_puts_in_is_nobodys_word(client: str, line: dict[str, Any], tmp_path: Path) -> None:
+    said = {
+        "claude-code": claude("user", "Go on."),
+        "codex": {"timestamp": "2026-09-01T10:00:01Z", "type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Go on."}]}},
+        "cursor": {"role": "user", "message": {"content": "Go on."}},
+        "copilot": {"type": "user.message", "id": "e2", "data": {"content": "Go on."}},
+        "gemini-cli": {"id": "m2", "timestamp": "2026-09-01T10:00:01Z", "type": "user", "content": "Go on."},
+    }  # fmt: skip
+    found, _ = read(client, tmp_path / "a.jsonl", line, said[client])
+    assert found == [("user", "Go on.")]
+
+
+def test_words_typed_while_the_agent_works_come_from_other_clients_too(tmp_path: Path) -> None:
+    typed = {"type": "attachment", "uuid": "a", "sessionId": "s", "origin": {"kind": "human"},
+             "attachment": {"type": "queued_command", "prompt": "Stop at the tax module.", "commandMode": "prompt"}}  # fmt: skip
+    told = {**typed, "uuid": "b", "origin": {"kind": "task-notification"}}
+    found, _ = read("claude-code", tmp_path / "a.jsonl", claude("user", "Go."), typed, told)
+    assert found == [("user", "Go."), ("user", "Stop at the tax module.")]
+
+
+def test_a_fork_of_a_fork_keeps_its_new_turn_alone(tmp_path: Path) -> None:
+    def meta(name: str, **more: Any) -> dict[str, Any]:
+        return {
+            "timestamp": "2026-09-03T10:00:00Z",
+            "type": "session_meta",
+            "payload": {"id": name, "cwd": "/w", **more},
+        }
+
+    def said(text: str, at: str = "2026-09-03T10:00:00Z") -> dict[str, Any]:
+        payload = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+        return {"timestamp": at, "type": "response_item", "payload": payload}
+
+    copies = (meta("F2", forked_from_id="F1"), meta("F1", forked_from_id="P"), meta("P"))
+    file = tmp_path / "f2.jsonl"
+    rest = (said("of the parent"), said("of the first fork"), said("new here", "2026-09-03T10:00:30Z"))
+    file.write_text("".join(json.dumps(line) + "\n" for line in (*copies, *rest)))
+    found = [(c.session_id, [t["content"] for t in c.turns]) for c in transcripts.read("codex", file)]
+    assert found[-1] == ("F2", ["new here"])
+    assert all(session != "F2" for session, _ in found[:-1])
+
+
+def test_a_branch_of_qwen_code_names_its_copied_records_as_its_parent_does() -> None:
+    parent = {"uuid": "u-1", "sessionId": "P", "type": "user", "cwd": "/w", "version": "0.26", "timestamp": "2026-09-01T10:00:00Z",
+              "message": {"role": "user", "parts": [{"text": "Once."}]}}  # fmt: skip
+    branch = {
+        **parent,
+        "uuid": "x-1",
+        "sessionId": "F",
+        "forkedFrom": {"sessionId": "P", "messageUuid": "u-1"},
+    }
+    first, second = turns(json.dumps(parent)), turns(json.dumps(branch))
+    assert first[0]["id"] == second[0]["id"]
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["1. Move the cart", "- [ ] Move the cart", "@cart.py move it", '"""Move the cart"""', "🛒 Move the cart", "*Move* the cart",
+     "~/cart: move it", "$ make cart fails, mend it", "/review the cart", "/plugin:fix cart\nand tests", "# Cart\n\nMove it", "!important: move it",
+     "¿Mover el carro?", "カートを移動", "<cart> is not closed: mend it", "\ufeff# Move the cart"],
+)  # fmt: skip
+def test_a_prompt_may_begin_with_any_sign(prompt: str) -> None:
+    assert prompted(prompt).strip("\ufeff") == prompt.strip("\ufeff")
+
+
+def test_a_text_in_another_field_of_an_export_is_kept(tmp_path: Path) -> None:
+    """A quote without a title, a canvas that is changed, parts in the place of a list, and an artifact that is updated."""
+
+    def node(n: int, role: str, content: object, **more: Any) -> dict[str, Any]:
+        message = {
+            "id": f"n{n}",
+            "author": {"role": role},
+            "create_time": 1780000000 + n,
+            "content": content,
+            **more,
+        }
+        return {"parent": f"n{n - 1}" if n else None, "children": [], "message": message}
+
+    change = '{"updates": [{"pattern": ".*", "multiple": false, "replacement": "Dear Bob, it is early."}]}'
+    nodes = (
+        node(0, "user", {"content_type": "tether_quote", "text": "Two months."}),
+        node(1, "user", {"content_type": "text", "parts": "Not a list."}),
+        node(2, "assistant", {"content_type": "code", "text": change}, recipient="canmore.update_textdoc"),
+        node(3, "user", {"content_type": "multimodal_text", "parts": [{"content_type": "audio_transcription", "text": "And now?"}, {"content_type": "real_time_user_audio_video_asset_pointer", "frames": ["a b c d"]}]}),
+    )  # fmt: skip
+    file = tmp_path / "conversations.json"
+    file.write_text(
+        json.dumps(
+            [
+                {
+                    "conversation_id": "c",
+                    "current_node": "n3",
+                    "mapping": {f"n{n}": v for n, v in enumerate(nodes)},
+                }
+            ]
+        )
+    )
+    account = Account()
+    found = [t["content"] for c in transcripts.read("chatgpt", file, account) for t in c.turns]
+    assert found == ["Two months.", "Not a list.", "Dear Bob, it is early.", "And now?"]
+    assert not account.left_out
+    update = {
+        "type": "tool_use",
+        "name": "artifacts",
+        "input": {"command": "update", "old_str": "a", "new_str": "| a | b |"},
+    }
+    file.write_text(
+        json.dumps(
+            [
+                {
+                    "uuid": "k",
+                    "chat_messages": [
+                        {
+                            "uuid": "m",
+                            "sender": "assistant",
+                            "content": [update, {"type": "text", "text": "Changed."}],
+                        }
+                    ],
+                }
+            ]
+        )
+    )
+    found = [t["content"] for c in transcripts.read("claude", file, account) for t in c.turns]
+    assert found == ["| a | b |\n\nChanged."]
+
+
+def test_a_crash_in_the_middle_of_a_line_loses_that_line_alone(tmp_path: Path) -> None:
+    whole = json.dumps(claude("user", "Whole."))
+    found, account = read(
+        "claude-code",
+        tmp_path / "a.jsonl",
+        claude("user", "First."),
+        whole[:60] + whole,
+        claude("user", "Last."),
+    )
+    assert [text for _, text in found if text != "Whole."] == ["First.", "Last."]
+    assert (
+        any(sentence.startswith("line 2 of a.jsonl") for sentence in account.left_out)
+        or ("user", "Whole.") in found
+    )
