@@ -133,8 +133,10 @@ def parent_of(folder: Path) -> Path | None:
     """Return the work tree that a submodule is part of; None outside of a submodule."""
     from pgmem.workspace.git import GitUnavailable
 
-    found = _repository(folder)
-    if found is None or not (found.top / ".git").is_file() or not _is_own(found):
+    folder = folder.resolve()
+    top = next((each for each in (folder, *folder.parents) if os.path.lexists(each / ".git")), None)
+    found = _repository(folder) if top is not None and (top / ".git").is_file() else None
+    if found is None or not _is_own(found):
         return None
     try:
         said = found.git.ask("rev-parse", "--show-superproject-working-tree").rstrip("\n")
