@@ -66,6 +66,7 @@ _QWEN_EVENTS = (
     "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure SubagentStart PreCompact Stop SubagentStop SessionEnd"
 ).split()
 _COPILOT_EVENTS = "SessionStart UserPromptSubmit PostToolUse PreCompact Stop SubagentStop SessionEnd".split()
+_WINDSURF_EVENTS = ("pre_user_prompt", "post_cascade_response")
 _HERMES_EVENTS = "pre_llm_call pre_tool_call post_llm_call on_session_end".split()
 
 
@@ -185,8 +186,17 @@ def _gemini_cli(place: _Place) -> list[Change]:
 
 
 def _windsurf(place: _Place) -> list[Change]:
-    file = place.home / ".codeium" / "windsurf" / "mcp_config.json"
-    return [Change(file, ("mcpServers", "pgmem"), place.server())]
+    folder = place.home / ".codeium" / "windsurf"
+    found = [Change(folder / "mcp_config.json", ("mcpServers", "pgmem"), place.server())]
+    return found + [
+        Change(
+            folder / "hooks.json",
+            ("hooks", event),
+            {"command": place.hook(event, "windsurf"), "show_output": False},
+            True,
+        )
+        for event in _WINDSURF_EVENTS
+    ]
 
 
 def _zed(place: _Place) -> list[Change]:

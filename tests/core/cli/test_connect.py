@@ -26,7 +26,7 @@ FILES = {
     "cursor": (".cursor/mcp.json", ".cursor/hooks.json"),
     "codex": (".codex/config.toml", ".codex/hooks.json"),
     "gemini-cli": (".gemini/settings.json",),
-    "windsurf": (".codeium/windsurf/mcp_config.json",),
+    "windsurf": (".codeium/windsurf/mcp_config.json", ".codeium/windsurf/hooks.json"),
     "zed": (".config/zed/settings.json",),
     "opencode": (".config/opencode/opencode.json",),
     "copilot-cli": (".copilot/mcp-config.json", ".copilot/hooks/pgmem.json"),
@@ -434,6 +434,16 @@ SCHEMAS = {
                 },
             ),
         )
+    },
+    # docs.windsurf.com: MCP, and hooks of Cascade
+    "windsurf": {
+        ".codeium/windsurf/mcp_config.json": members(mcpServers=members(pgmem=SERVER)),
+        ".codeium/windsurf/hooks.json": members(
+            hooks=hooks_of(
+                "pre_user_prompt post_cascade_response",
+                members(command=COMMAND, show_output={"const": False}),
+            )
+        ),
     },
     # docs.cline.bot: configuration, and MCP
     "cline": {
