@@ -111,8 +111,8 @@ def test_what_a_client_puts_in_is_nobodys_word(client: str, line: dict[str, Any]
 def test_words_typed_while_the_agent_works_come_from_other_clients_too(tmp_path: Path) -> None:
     typed = {"type": "attachment", "uuid": "a", "sessionId": "s", "origin": {"kind": "human"},
              "attachment": {"type": "queued_command", "prompt": "Stop at the tax module.", "commandMode": "prompt"}}  # fmt: skip
-    told = {**typed, "uuid": "b", "origin": {"kind": "task-notification"}}
-    found, _ = read("claude-code", tmp_path / "a.jsonl", claude("user", "Go."), typed, told)
+    noted = {**typed, "uuid": "b", "origin": {"kind": "task-notification"}}
+    found, _ = read("claude-code", tmp_path / "a.jsonl", claude("user", "Go."), typed, noted)
     assert found == [("user", "Go."), ("user", "Stop at the tax module.")]
 
 
