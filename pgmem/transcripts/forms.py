@@ -156,19 +156,15 @@ def _part(part: Entry, context: Context, where: str) -> list[str]:
         return []
     if kind is None and set(part) & {"functionCall", "functionResponse", "inlineData", "fileData", "thought"}:
         return []
-    if kind in _TEXT_TYPES:
-        context.leave(f"a {where} of it has no text")
-    elif kind not in _SILENT_PARTS:
+    if kind not in _SILENT_PARTS:
         _unless_silent(part, f"the {where} type {_named(kind)}", context)
     return []
 
 
 def _unless_silent(entry: object, form: str, context: Context) -> None:
-    """Meet a form that no reader knows if it holds words; else say that it holds none."""
+    """Meet a form that no reader knows, unless it holds no words: then nothing is lost."""
     if holds_words(entry):
         context.meet(form)
-    else:
-        context.leave(f"{form} is not known, and it holds no words")
 
 
 def _to_a_refusal(content: object) -> Iterator[str]:

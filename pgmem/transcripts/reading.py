@@ -110,8 +110,6 @@ class Reader:
             if form is None:
                 if holds_words(entry):
                     self.meet("a line without a type")
-                else:
-                    self.leave("it is of no known type, and holds no words")
                 continue
             self.form = form
             self._leave_the_copy(entry)
