@@ -1248,6 +1248,8 @@ class Insight(Answer):
     status: str
     sources: list[UUID]
     created_at: datetime
+    forgets: list[UUID] = field(default_factory=list)
+    """The memories that an approval archives, in place of saving the insight."""
 
 
 class Insights(Answer):

@@ -159,6 +159,7 @@ _SILENT = {
     "cursor": ("pretooluse", "beforeshellexecution", "posttoolusefailure", "subagentstart"),
     "gemini-cli": ("beforetool",),
     "copilot": ("userpromptsubmit", "pretooluse", "precompact", "stop", "subagentstop", "sessionend"),
+    "qwen-code": ("pretooluse",),  # it wants a decision there, so it gets no hook
     "hermes": ("pretoolcall", "postllmcall", "onsessionend"),
 }
 """Events that take no text for the model."""

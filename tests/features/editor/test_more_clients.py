@@ -120,6 +120,26 @@ def test_copilot_gets_the_opening_and_its_transcript_is_kept_once(
     assert turns(connection) == [("user", "Add a health check."), ("assistant", "At /healthz.")]
 
 
+def test_a_rule_comes_with_the_result_of_a_command_in_qwen_code(hook: Hook, dsn: str, root: Path) -> None:
+    hook({"session_id": "s0", "cwd": str(root), "hook_event_name": "SessionStart", "source": "startup"})
+    with psycopg.connect(dsn) as connection:
+        connection.execute("select set_config('pgmem.source', 'cli', true)")
+        said = "Never run git push --force on main."
+        connection.execute("select pgmem.save_context(%s, p_project_id => 'webshop')", (said,))
+    event: dict[str, Any] = {
+        "session_id": "q-1",
+        "cwd": str(root),
+        "hook_event_name": "PostToolUse",
+        "tool_name": "run_shell_command",
+    }
+    event |= {
+        "tool_input": {"command": "git push --force origin main"},
+        "tool_response": {"llmContent": "done"},
+    }
+    found = hook(event, "--client", "qwen-code")
+    assert said.rstrip(".") in found["hookSpecificOutput"]["additionalContext"]
+
+
 def qwen(kind: str, name: str, *texts: Any, **more: Any) -> dict[str, Any]:
     """A record of a session of Qwen Code."""
     about = {
