@@ -246,15 +246,15 @@ select pgmem.declare_verb('memory_surface', p_rights => 'reader', p_effect => 'r
 -- Whole segments: neither a longer path that ends so, nor a longer name that begins so. A sign of another script than
 -- ASCII may be beside a name, as Japanese writes no spaces. A name that is a plain word in small letters, such as
 -- that of a script, has to be marked as one.
-create or replace function pgmem.path_pattern(p_path text) returns text
+create or replace function pgmem.path_pattern(p_path text, p_anywhere boolean default false) returns text
 language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select case when p_path ~ '^[[:alpha:]]+$' then '' else '(?i)' end
-    || format('(%s|(?<![^\s"''`(<{=:,;|@*>[])((~|\.{1,2})?/)+)',
-         case when p_path ~ '^[[:lower:]]+$' then '(?<=[`"''])' else '(?<![A-Za-z0-9_.+/~$%-])' end)
+    || case when p_anywhere then '(?<![A-Za-z0-9_.+~$%-])' else format('(%s|(?<![^\s"''`(<{=:,;|@*>[])((~|\.{1,2})?/)+)',
+         case when p_path ~ '^[[:lower:]]+$' then '(?<=[`"''])' else '(?<![A-Za-z0-9_.+/~$%-])' end) end
     || pgmem.literal(p_path) || '(?![A-Za-z0-9_/+~-])(?!\.[A-Za-z0-9_])';
 $$;
 comment on function pgmem.path_pattern is
-  'A regular expression that matches a path where a text names it by whole segments; a text with / for its \.';
+  'A regular expression that matches a path where a text names it by whole segments, with p_anywhere in any folder.';
 
 
 create or replace function pgmem.as_line(p_text text) returns text

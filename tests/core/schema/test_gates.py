@@ -45,13 +45,13 @@ DYNAMIC = "adopt_rows erase_subject forget_counts import_row remove_moved"
 EXECUTES = {
     "made at an install": "act_words declare_answer declare_argument_type declare_verb declare_view drop_model enable_graph"
     " enable_vector give_to_owner grant_reports grant_rights init_schema make_approval make_constructor"
-    " make_front_logins make_hash make_report_login make_roles make_save_verb make_store number_cell renew revoke_from_all"
+    " make_front_logins make_hash make_label_rules make_report_login make_roles make_save_verb make_store number_cell renew revoke_from_all"
     " secure_table",
     "the graph, vectors and roles beside the tables": "build_projection check_graph delete_embeddings drop_projection fill_graph"
     " identify_edges keep_graph_cache limit_role listen_changes make_projection project_cards rebuild_graph run_cypher"
     " set_aside_embeddings vector_candidates",
     "reads, or builds a row that a gate stores": "as_asked as_saved export_header node_record row_records",
-    "calls the steps that features declare, each in this list where it writes": "import_parts run_steps sweep",
+    "calls the steps that features declare, each in this list where it writes": "get_sources import_parts put_back run_steps sweep",
     "whole tenants and rows of a file": "adopt_rows erase_subject forget_counts import_row remove_moved settle",
 }
 """Functions that execute a text, by what for. Nothing reads what such a text writes, so each is looked at by a person."""
