@@ -428,6 +428,21 @@ def shown(store: EmptyStore) -> None:
 
 @app.command()
 @store_command
+def languages(store: EmptyStore) -> None:
+    """Measure how notes in twelve languages are found by another form of a word, and by a name beside it."""
+    from benchmarks import languages as bench
+
+    report = store.measure(bench.run)
+    metrics = ("n", "words", "among_three", "names")
+    _print(
+        f"languages, {report['provider']}: notes that are first by a word and by a name",
+        ("", *metrics),
+        [(name, *(row[metric] for metric in metrics)) for name, row in report["languages"].items()],
+    )
+
+
+@app.command()
+@store_command
 def facts(store: EmptyStore, data: DataFile) -> None:
     """Measure whether the newest of contradicting facts is first: FactConsolidation, as contexts and as facts."""
     from benchmarks import facts as bench

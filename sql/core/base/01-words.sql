@@ -82,11 +82,60 @@ create or replace function pgmem.wholes(p_text text) returns text[]
 language sql immutable strict parallel safe
 begin atomic
   select coalesce(array_agg(distinct '=' || lower(m.whole[1])), '{}')
-  from regexp_matches(p_text, '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*(?:[a-z][A-Z]|[A-Z0-9][A-Z][a-z])\w*', 'g') as m(whole)
+  from regexp_matches(pgmem.segment(p_text),
+    '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*(?:[a-z][A-Z]|[A-Z0-9][A-Z][a-z])\w*', 'g') as m(whole)
   where length(m.whole[1]) <= 100;
 end;
 comment on function pgmem.wholes is
   'The names in a text that have several parts, each as it is written, in lower case behind the sign = .';
+
+
+-- By the words that hold its sentences together, in the first 600 characters: at least two, and more than of English.
+-- Cyrillic letters are enough for Russian, whose rules come near to those of its neighbours.
+create or replace function pgmem.language_of(p_text text) returns text
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_text  text := lower(left(p_text, 600));
+  v_words text[];
+begin
+  if p_text ~ '[\u0400-\u04ff]' then
+    return 'russian';
+  elsif v_text ~ '\mthe\M.*\m(the|and|of|to|is|in)\M' then
+    return null;
+  end if;
+  v_words := regexp_split_to_array(v_text, '[^[:alpha:]]+');
+  return (
+    select nullif(l.name, 'english')
+    from (values
+      ('english', '{the,of,and,to,is,are,in,it,that,for,with,was,be,on,as,by,an,this,have,from,at,or,not,which,what,when,who,how,do,does,where,why}'::text[]),
+      ('german', '{der,die,das,und,ist,nicht,mit,ein,eine,den,dem,von,zu,auf,für,wird,werden,sich,im,wie,wo,wer,was,wann,warum,bei,nach,aus,sind,oder,am,des}'),
+      ('french', '{le,la,les,de,des,du,et,est,dans,un,une,pour,que,qui,sur,avec,ne,pas,au,aux,par,où,quand,comment,ce,cette,sont,se,il,elle}'),
+      ('spanish', '{el,la,los,las,de,del,y,en,un,una,que,es,por,con,para,se,no,al,cómo,dónde,cuándo,quién,qué,está,son,su,lo}'),
+      ('italian', '{il,lo,la,gli,le,di,del,della,e,è,in,un,una,che,per,con,non,si,da,al,dove,quando,come,chi,sono,dei,nel,alla}'),
+      ('portuguese', '{o,a,os,as,de,do,da,dos,das,e,é,em,um,uma,que,para,com,não,se,por,no,na,onde,quando,como,quem,são,ao}'),
+      ('dutch', '{de,het,een,en,van,is,in,op,te,dat,die,met,voor,zijn,niet,aan,wordt,waar,wanneer,wie,hoe,wat,bij,worden,er,naar}'),
+      ('swedish', '{och,det,att,en,ett,är,på,som,för,av,med,den,till,inte,i,har,var,när,vem,hur,vad,ska,där,om}')) as l(name, words)
+    cross join lateral (select count(*) as held from unnest(l.words) as w where w = any (v_words)) h
+    where h.held > 1 or h.held = 1 and l.name = 'english'
+    order by h.held desc, l.name = 'english' desc limit 1);
+end;
+$$;
+comment on function pgmem.language_of is
+  'The language of a text by its words, as the name of a text search configuration; null: English, or none is recognised.';
+
+
+-- Where the configuration of a project is that of English, its notes may be in another language all the same.
+create or replace function pgmem.own_stems(p_parted text, p_config text) returns text[]
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_language text := case when p_config in ('english', 'pg_catalog.english') then pgmem.language_of(p_parted) end;
+begin
+  return case when v_language is null then '{}'
+    else tsvector_to_array(to_tsvector(v_language::regconfig, p_parted)) end;
+end;
+$$;
+comment on function pgmem.own_stems is
+  'The lexemes of a text in a language that is not English, by the rules of that language; empty where English is not presumed.';
 
 
 create or replace function pgmem.is_whole(p_lexeme text) returns boolean

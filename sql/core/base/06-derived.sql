@@ -12,25 +12,30 @@
 
 
 -- A name is found by its parts, which have places, and as a whole, which has none. One in camelCase is found in lower case
--- too. The title's words have the weight A.
+-- too, and a word of another language than the configuration's by its own stem. The title's words have the weight A.
 create or replace function pgmem.lexemes_of(p_config text, p_text text, p_title text) returns tsvector
 language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_config regconfig := p_config::regconfig;
-  v_wholes text[] := pgmem.wholes(p_text);
+  v_parted text := pgmem.parted(p_text);
+  v_more   text[] := pgmem.wholes(p_text);
+  v_camel  text;
   v_tsv    tsvector;
 begin
   if p_title is null then
-    v_tsv := to_tsvector(v_config, pgmem.parted(p_text));
+    v_tsv := to_tsvector(v_config, v_parted);
   else
     v_tsv := setweight(to_tsvector(v_config, pgmem.parted(p_title)), 'A')
       || to_tsvector(v_config, pgmem.parted(substr(p_text, length(p_title) + 1)));
   end if;
-  if v_wholes <> '{}' then
-    v_tsv := v_tsv || array_to_tsvector(v_wholes) || strip(to_tsvector(v_config,
-      coalesce((select string_agg(substr(w, 2), ' ') from unnest(v_wholes) w where w ~ '^=[^\W_]+$'), '')));
+  if v_more <> '{}' then
+    v_camel := (select string_agg(substr(w, 2), ' ') from unnest(v_more) w where w ~ '^=[^\W_]+$');
+    if v_camel is not null then
+      v_more := v_more || tsvector_to_array(to_tsvector(v_config, v_camel));
+    end if;
   end if;
-  return v_tsv;
+  v_more := v_more || pgmem.own_stems(v_parted, p_config);
+  return case when v_more = '{}' then v_tsv else v_tsv || array_to_tsvector(v_more) end;
 end;
 $$;
 comment on function pgmem.lexemes_of is

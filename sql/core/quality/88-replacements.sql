@@ -99,12 +99,12 @@ begin
     p_items := (p_items[: v_place] || jsonb_build_object(
       'id', v_node.id, 'label', v_node.label, 'key', v_node.key, 'title', v_node.title,
       'passage', pgmem.excerpt((select s.searched_text from pgmem.searched_text(v_node.label, v_node.title, v_node.props) s)),
-      'matched', array(select l from unnest(p_lexemes) as l where v_node.tsv @@ quote_literal(l)::tsquery),
+      'matched', array(select l from unnest(p_lexemes) as l where v_node.tsv @@ quote_literal(l)::tsquery and not pgmem.is_whole(l)),
       'project', v_node.project, 'scope', v_node.scope, 'score', coalesce((v_near ->> 'score')::float8 - 1e-6, 0),
       'relevance', (v_near ->> 'relevance')::float8, 'vector', null, 'fulltext', null, 'graph', null,
       'trust', v_node.trust_level, 'confidence', v_node.initial_confidence, 'explanation', null, 'created_at', v_node.created_at,
       'outdated_by', (select n.id from pgmem.node n where n.seq = v_one.src), 'sources', null,
-      'by', pgmem.said_by(v_node.source, v_node.trust_level)) || p_items[v_place + 1 :])[: p_limit];
+      'by', pgmem.said_by(v_node.source, v_node.trust_level), 'copies', 1) || p_items[v_place + 1 :])[: p_limit];
   end loop;
   return p_items;
 end;

@@ -52,11 +52,21 @@ comment on function pgmem.inflections is
 create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  v_lexemes text[] := tsvector_to_array(to_tsvector(p_config::regconfig, pgmem.parted(left(p_text, 10000))));
+  v_parted  text := pgmem.parted(left(p_text, 10000));
+  v_lexemes text[] := tsvector_to_array(to_tsvector(p_config::regconfig, v_parted));
+  v_own     text[];
 begin
   if p_config::regconfig = 'pg_catalog.english'::regconfig then
-    v_lexemes := array(select distinct f.form
-                       from unnest(v_lexemes) l cross join unnest(pgmem.inflections(l)) as f(form));
+    v_own := pgmem.own_stems(v_parted, 'english');
+    if v_own <> '{}' then
+      -- An article of that language asks for nothing; each other word, as a note of any language has it, and its stem.
+      v_lexemes := array(
+        select unnest(v_own) union
+        select unnest(tsvector_to_array(to_tsvector('english', w))) from regexp_split_to_table(v_parted, '\s+') as w
+        where to_tsvector(pgmem.language_of(v_parted)::regconfig, w) <> '');
+    else
+      v_lexemes := array(select distinct f.form from unnest(v_lexemes) l cross join unnest(pgmem.inflections(l)) as f(form));
+    end if;
   end if;
   return v_lexemes || pgmem.wholes(left(p_text, 10000));
 end;

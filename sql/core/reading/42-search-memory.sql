@@ -486,8 +486,11 @@ declare
   v_from   integer := 1;
   v_lead   text;
   v_found  text;
+  v_words  text[];
+  v_weight float8[];
+  v_word   integer[];  -- of each hit: the place of its word in the text, its word, how many of that word came before
   v_rare   integer[];
-  v_hits   integer[];  -- word, place among the rare ones, occurrence: three a hit
+  v_number integer[];
   v_count  integer[] := array_fill(0, array[12]);
   v_pair   integer[] := array_fill(0, array[144]);
   v_last   integer := 1;
@@ -496,43 +499,43 @@ declare
   v_begins integer;
   v_ends   integer;
   v_at     integer;
-  v_two    float8;
+  v_next   integer;
   v_parted text := p_text;
 begin
-  v_rare := coalesce((select array_agg(place order by place) from (
-    select p.place from unnest(p_places) as p(place)
-    where not pgmem.is_whole(p_lexemes[p.place]) order by p.place limit 12) r), '{1,2,3,4,5,6,7,8,9,10,11,12}');
-  select array_agg(h.value order by h.word, h.rare, h.part) into v_hits from (
-    select w.word::integer as word, h.rare, part.part, part.value
-    from (select r.rare, u.positions, min(cardinality(u.positions)) over () as least
-          from unnest(p_tsv) as u(lexeme, positions, weights)
-          join unnest(v_rare) with ordinality as r(place, rare) on p_lexemes[r.place] = u.lexeme) h
-    cross join unnest(h.positions) with ordinality as w(word, occurrence)
-    cross join lateral (values (1, w.word::integer), (2, h.rare::integer), (3, w.occurrence::integer)) as part(part, value)
-    where cardinality(h.positions) <= greatest(30, h.least)) h;
-  -- A window over the words of 0.7 * 800 / 5 = 112 words, about as long as what is shown.
-  for place in 1 .. coalesce(cardinality(v_hits), 0) / 3 loop
-    if v_count[v_hits[3 * place - 1]] = 0 then
-      v_sum := v_sum + p_weights[v_rare[v_hits[3 * place - 1]]];
+  select array_agg(p_lexemes[r.place] order by r.place), array_agg(p_weights[r.place] order by r.place) into v_words, v_weight
+  from (select p.place from unnest(coalesce(p_places, '{1,2,3,4,5,6,7,8,9,10,11,12}')) as p(place)
+        where not pgmem.is_whole(p_lexemes[p.place]) order by p.place limit 12) r;
+  select array_agg(h.word order by h.word, h.rare), array_agg(h.rare order by h.word, h.rare),
+         array_agg(h.number order by h.word, h.rare) into v_word, v_rare, v_number
+  from (select w.word::integer as word, u.rare::integer as rare, w.number::integer as number
+        from (select r.rare, u.positions, min(cardinality(u.positions)) over () as least
+              from unnest(v_words) with ordinality as r(word, rare) join unnest(p_tsv) as u(lexeme, positions, weights)
+                on u.lexeme = r.word) u
+        cross join unnest(u.positions) with ordinality as w(word, number)
+        where cardinality(u.positions) <= greatest(30, u.least)) h;
+  -- A window over the words of 0.7 * 800 / 5 = 112 words, about as long as what is shown. Two words beside each other say
+  -- more than the two apart: else a name with a number is anywhere.
+  for place in 1 .. coalesce(cardinality(v_word), 0) loop
+    v_next := v_rare[place];
+    if v_count[v_next] = 0 then
+      v_sum := v_sum + v_weight[v_next];
     end if;
-    v_count[v_hits[3 * place - 1]] := v_count[v_hits[3 * place - 1]] + 1;
-    -- Two words beside each other say more than the two apart: else a name with a number is anywhere.
-    if place > 1 and v_hits[3 * place - 2] = v_hits[3 * place - 5] + 1 then
-      v_at := 12 * v_hits[3 * place - 4] + v_hits[3 * place - 1] - 12;
-      v_two := least(p_weights[v_rare[v_hits[3 * place - 4]]], p_weights[v_rare[v_hits[3 * place - 1]]]);
-      v_sum := v_sum + case v_pair[v_at] when 0 then v_two else 0 end;
+    v_count[v_next] := v_count[v_next] + 1;
+    if place > 1 and v_word[place] = v_word[place - 1] + 1 then
+      v_at := 12 * v_rare[place - 1] + v_next - 12;
+      v_sum := v_sum + case v_pair[v_at] when 0 then least(v_weight[v_rare[place - 1]], v_weight[v_next]) else 0 end;
       v_pair[v_at] := v_pair[v_at] + 1;
     end if;
-    while v_hits[3 * place - 2] - v_hits[3 * v_last - 2] > p_length * 0.14 loop
-      v_count[v_hits[3 * v_last - 1]] := v_count[v_hits[3 * v_last - 1]] - 1;
-      if v_count[v_hits[3 * v_last - 1]] = 0 then
-        v_sum := v_sum - p_weights[v_rare[v_hits[3 * v_last - 1]]];
+    while v_word[place] - v_word[v_last] > p_length * 0.14 loop
+      v_next := v_rare[v_last];
+      v_count[v_next] := v_count[v_next] - 1;
+      if v_count[v_next] = 0 then
+        v_sum := v_sum - v_weight[v_next];
       end if;
-      if v_hits[3 * v_last + 1] = v_hits[3 * v_last - 2] + 1 then
-        v_at := 12 * v_hits[3 * v_last - 1] + v_hits[3 * v_last + 2] - 12;
-        v_two := least(p_weights[v_rare[v_hits[3 * v_last - 1]]], p_weights[v_rare[v_hits[3 * v_last + 2]]]);
+      if v_word[v_last + 1] = v_word[v_last] + 1 then
+        v_at := 12 * v_next + v_rare[v_last + 1] - 12;
         v_pair[v_at] := v_pair[v_at] - 1;
-        v_sum := v_sum - case v_pair[v_at] when 0 then v_two else 0 end;
+        v_sum := v_sum - case v_pair[v_at] when 0 then least(v_weight[v_next], v_weight[v_rare[v_last + 1]]) else 0 end;
       end if;
       v_last := v_last + 1;
     end loop;
@@ -547,19 +550,16 @@ begin
     v_parted := case when p_text ~ '[a-z0-9][A-Z]|[A-Z][A-Z][a-z]' and p_text !~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]'
       then pgmem.parted(p_text) else replace(p_text, '_', ' ') end;
     -- Found by the word of the window that occurs least often before it; the first word comes before that one.
-    select i.found, 6 * (v_hits[3 * h.place - 2] - v_hits[3 * v_begins - 2]) into v_at, v_last
-    from (select p as place from generate_series(v_begins, v_ends) p order by v_hits[3 * p], p limit 1) h
-    cross join lateral (
-      select regexp_instr(v_parted, concat(case when stem ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(stem)), 1,
-                          v_hits[3 * h.place], 0, 'i') as found
-      from rtrim(p_lexemes[v_rare[v_hits[3 * h.place - 1]]], 'i') as s(stem)) i
-    where i.found > 0;
+    v_next := (select place from generate_series(v_begins, v_ends) as place order by v_number[place], place limit 1);
+    v_found := rtrim(v_words[v_rare[v_next]], 'i');
+    v_at := nullif(regexp_instr(v_parted, concat(case when v_found ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(v_found)),
+      1, v_number[v_next], 0, 'i'), 0);
     -- Back to the text: it lacks the blanks that cut names before that place.
     if length(v_parted) > length(p_text) then
       v_ends := v_at - length(pgmem.parted(left(p_text, v_at))) + v_at;
       v_at := v_at - length(pgmem.parted(left(p_text, v_ends))) + v_ends;
     end if;
-    v_from := greatest(1, v_at - v_last);
+    v_from := greatest(1, v_at - 6 * (v_word[v_next] - v_word[v_begins]));
   end if;
   v_from := coalesce(v_from, 1);
   -- A name that the query gives whole is shown, though its parts are everywhere.

@@ -72,6 +72,43 @@ async def test_a_word_of_the_title_counts_more_than_one_of_the_text(plain: Memor
         assert (await plain.search_memory(query, 2, "quay")).results[0].title == title
 
 
+OTHERS = {
+    "Die Leitern liegen im Keller und werden im Mai geprüft.": "wo ist die Leiter",
+    "Все ключи лежат в подвале, их проверяют в мае.": "где лежит ключ",
+    "Alla stegar ligger i källaren och ska ses över i maj.": "var är en stege",
+    "Gli strumenti sono conservati in cantina e controllati in maggio.": "dove è lo strumento",
+}
+
+
+@pytest.mark.parametrize("text", OTHERS)
+async def test_a_note_in_another_language_is_found_by_another_form_of_its_words(
+    plain: Memory, text: str
+) -> None:
+    """In a project whose configuration is that of English."""
+    await plain.save_session("begin", "quay")
+    for number in range(6):
+        await plain.save_context(f"The ladders of shed {number} were checked in May.", "quay")
+    await plain.save_context(text, "quay")
+    found = await plain.search_memory(OTHERS[text], 1, "quay")
+    assert [result.passage for result in found.results] == [text]
+
+
+async def test_a_name_beside_chinese_is_one_name(plain: Memory) -> None:
+    await plain.save_session("begin", "quay")
+    for text in ("请先调用tide_gauge再关闭水泵。", "潮汐 tide 和 gauge 都在这里。"):
+        await plain.save_context(text, "quay")
+    for query in ("tide_gauge", "调用tide_gauge"):
+        found = await plain.search_memory(query, 1, "quay")
+        assert "tide_gauge" in (found.results[0].passage or "")
+        assert not [word for word in found.results[0].matched if word.startswith("=")]
+
+
+def test_english_and_what_no_words_tell_has_no_other_stems(connection: psycopg.Connection[DictRow]) -> None:
+    for text in ("The die was cast in the hall", "Die, car, pump", "Run make test", "de facto standard", "x"):
+        row = connection.execute("select pgmem.own_stems(%s, 'english') as stems", (text,)).fetchone()
+        assert row == {"stems": []}, text
+
+
 async def test_words_that_stand_together_come_before_words_apart(plain: Memory) -> None:
     await plain.save_session("begin", "quay")
     apart = "Mooring is forbidden on Sunday where a red flag hangs beside the old ring."
