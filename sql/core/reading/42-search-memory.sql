@@ -1,29 +1,38 @@
 -- Search
 --
--- One statement ranks. Its candidates are the nearest by vector, the best by words (BM25), and the memories next to the
--- best short ones in their sessions. Each is scored:
+-- One statement ranks (rank_memories). Its candidates are the nearest by vector, the best by words (BM25), and the memories
+-- next to the best short ones in their sessions. A score is the sum of these terms, each by its name in explanation, which
+-- p_explain gives; the weight is the default, the record in docs/decisions has the figure by which it was chosen.
 --
---   W        its length and that of its neighbours, in lexemes; short = 1 / (1 + (W / 100)^2)
---   gate     short, as neighbours count where turns are short; 0 for what has a title or no neighbour
---   words    bm25 with the words of its title and its pairs of adjacent words (text_candidates)
---   vector   (mm(cosine) + gate * mm(mean cosine of the memory and its neighbours)) / (1 + gate)
---   text     (words / max + gate * bm25 of the three together / max) / (1 + gate)
---   base     alpha * vector + (1 - alpha) * text; one of them alone where the memory has no vector or no candidate a
---            word; alpha is 0.2 for what has a title, 0.5 for talk
---   question + weight * gate * (base of a question just before it - 1 if it is a question itself)
---   session  + weight / (1 + memories of the session / 40) * mm(mean of its best three among the best 50)
---   instruction  + weight / (1 + (length / 100)^2) where it is a standing instruction: it holds whatever else is asked; up to
---            the best of the others where a place, a time, a person or a number is asked for, which no instruction answers
---   prior    + weight * how much shorter than the others its writer writes
---   time     + weight * short where the query asks when and the memory names a time: a long text names one anyway
---   date, writer   + weight where it is of the time, or of the one writer, that the query names
---   graph, trust, confidence   + small weights, as in HybridConfig
---   usefulness  + weight * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
---   citation  - weight where a source of it no longer exists, half of it where one has changed (53-sources); a turn may expire
+--   term          weight   what explanation holds
+--   base               1   alpha * vector + (1 - alpha) * fulltext; one of them alone where the memory has no vector, or no
+--                          candidate a word. alpha: hybrid_titled_alpha 0.2 for what has a title (0057), else hybrid_alpha 0.5
+--   question           1   0.2 * gate * (base of a question just before it - 1 if it is a question itself) (0028)
+--   session            1   hybrid_session_weight 0.6 / (1 + memories of the session / 40) * mm(mean of its best three among
+--                          the best 50) (0028)
+--   prior              1   0.25 * how much shorter than the others its writer writes (0028)
+--   instruction        1   hybrid_instruction_weight 0.25 / (1 + (length / 100)^2) where it is a standing instruction: it holds
+--                          whatever else is asked; up to the best of the others where a place, a time, a person or a number
+--                          is asked for, which no instruction answers (0034, 0057)
+--   time               1   0.3 * short where the query asks when and the memory names a time: a long text names one anyway (0036)
+--   usefulness         1   hybrid_usefulness_weight 0.1 * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
+--   citation           1   - 0.1 where a source of it no longer exists, half of it where one has changed (53-sources); a turn
+--                          may expire
+--   date             0.4   1 where it is of the time that the query names, less by e for every week outside (0028)
+--   source          0.15   1 where the one writer that the query names wrote it (0028)
+--   graph           0.15   hybrid_graph_beta; the share of the other candidates that it is linked to, at most 0.3
+--   trust            0.3   hybrid_trust_gamma; of about equal memories the more trusted is first (0051)
+--   confidence      0.05   what is left of its confidence
 --
--- mm is min-max over all candidates. A score compares within one search. relevance compares between searches, stores
--- and models: 1 / (1 + exp(-slope * (likeness - middle))), likeness = half the cosine + half the share of the query's
--- words: words over the most that BM25 could be, 1.8 times that for what has a title, at most 1. The best relevance of all candidates says whether the search is answered.
+-- vector = (mm(cosine) + gate * mm(near_cosine)) / (1 + gate), fulltext = (bm25 / its maximum + gate * near_bm25 / its
+-- maximum) / (1 + gate); near_cosine and near_bm25 are of the memory and its neighbours, bm25 counts its words, those of its
+-- title and its pairs of adjacent words (text_candidates). mm is min-max over all candidates. W is its length and that of its
+-- neighbours in lexemes, short = 1 / (1 + (W / 100)^2), and gate = short, as neighbours count where turns are short; 0 for
+-- what has a title or no neighbour. Equal texts of a project are one result.
+--
+-- A score compares within one search. relevance compares between searches, stores and models: 1 / (1 + exp(-15 * (likeness
+-- - 0.3))), likeness = half the cosine + half of bm25 / most, 1.8 times most for what has a title, at most 1. The best relevance
+-- of all candidates says whether the search is answered (answered_yes, answered_no).
 --
 -- Locks: none.
 

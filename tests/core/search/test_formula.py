@@ -8,6 +8,7 @@ divides by the best. c is adjacent to a and d. An agent wrote e, a program the o
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -247,3 +248,33 @@ async def test_the_parts_of_a_score_that_explain_gives_add_up_to_it(database: Da
             assert result.relevance == pytest.approx(1 / (1 + math.exp(-15 * (likeness - 0.3))), abs=1e-9)
     sources = {result.title: (result.explanation or {})["source"] for result in found.results}
     assert set(sources.values()) == {0.0, 1.0}  # Ann's memories, and the session itself
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_the_terms_that_the_chapter_lists_add_up_to_the_score(database: Database) -> None:
+    """Its table is read from the source: a term or a weight that it does not name would be missing in a sum."""
+    head = Path("sql/core/reading/42-search-memory.sql").read_text(encoding="utf-8").split("-- Locks:")[0]
+    weights = {
+        name: float(weight) for name, weight in re.findall(r"^--   (\w+) +([0-9.]+)   \S", head, re.MULTILINE)
+    }
+    assert len(weights) == 13
+    memory = Memory(database, Table({"zebra": [1.0, 0.0, 0.0], "lion": [0.6, 0.8, 0.0]}))
+    await memory.register_embedder()
+    session = await memory.save_session("a walk in the zoo on 4 May 2023", "zoo")
+    acting = memory.acting_as(MemoryScope(session_id=str(session.artifact_id), agent_id="Ann"))
+    for text in ("who sees the zebra today?", "the lion eats on Monday", "always feed the zebra at noon"):
+        await acting.save_context(text, "zoo")
+    await memory.save_context("The zebra is fed by Ann.", "zoo", topic="Zebra", citation=["docs/zebra.md"])
+    await memory.embed_waiting()
+    for query in ("when does Ann feed the zebra", "what did the lion eat in May 2023", "Zebra"):
+        for result in (await memory.search_memory(query, 10, "zoo", explain=True)).results:
+            part = result.explanation
+            assert part is not None
+            terms = {
+                name: weight * min(part[name], 0.3 if name == "graph" else part[name])
+                for name, weight in weights.items()
+            }
+            assert result.score == pytest.approx(sum(terms.values()), abs=1e-9), (query, result.title, terms)
+            assert result.relevance == pytest.approx(
+                1 / (1 + math.exp(-15 * (part["likeness"] - 0.3))), abs=1e-9
+            )
