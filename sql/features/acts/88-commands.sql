@@ -147,6 +147,9 @@ begin
       for v_inner in select s.* from pgmem.simple_commands(array_to_string(args[2:], ' '), p_depth + 1) s loop
         return query select v_inner.program, v_inner.words, v_inner.flags, v_inner.args || array[args[1]], v_inner.writes, v_inner.is_root;
       end loop;
+      args := args[:1];
+      words := '{}';
+      return next;
     elsif program is not null then
       return next;
     elsif writes <> '{}' then
@@ -289,6 +292,8 @@ begin atomic
     ('kubectl|oc', '^exec\M', null, 'run container'),
     ('kubectl|oc', '^(get|describe|logs|top|diff)\M', null, 'read'),
     ('kubectl|oc', '^(delete) (ns|namespace)s?\M', null, 'namespace'),
+    ('kubectl|oc|helm', '', '^(n|namespace)$', 'namespace'),
+    ('aws|gsutil|gcloud|az|rclone|s3cmd|mc', '^(s3 |storage |blob )?(cp|mv|sync|copy|put|upload|rsync)\M', null, 'copy send'),
     ('helm|helmfile', '^(upgrade|install|apply|sync)\M', null, 'deploy apply'),
     ('helm|helmfile', '^(uninstall|delete|destroy)\M', null, 'delete uninstall'),
     ('helm', '^rollback\M', null, 'rollback deploy'),
@@ -362,7 +367,11 @@ begin atomic
     ('nvim|vim|vi|nano|emacs|code', '', null, 'edit'),
     ('vault|aws-vault|op|gpg|openssl|security|pass|doppler|sops', '', null, 'secret'),
     ('*', '', '^(no-verify|husky=0|husky_skip_hooks=1)$', 'skiphooks'),
-    ('*', '', '^(prod|production)$', 'production')
+    ('*', '', '^(prod|production)$', 'production'),
+    ('*', '', '^(insecure|no-check-certificate|no-verify-ssl|insecure-skip-tls-verify|skip-tls-verify|trusted-host|allow-insecure|tls-skip-verify|ssl-no-verify)$|tls_reject_unauthorized=0|ssl_no_verify=', 'insecure'),
+    ('curl|http', '', '^k$', 'insecure'),
+    ('git', 'sslverify[= ](false|0)', null, 'insecure'),
+    ('npm|pnpm|yarn', 'strict-ssl[= ]false', null, 'insecure')
   ) f(program, sub, flag, concepts);
 end;
 comment on function pgmem.act_forms is $$

@@ -43,6 +43,7 @@ begin atomic
     ('install', 'act', 'install installs installing installed installier* instal* 安装'),
     ('uninstall', 'act', 'uninstall deinstall*'),
     ('skiphooks', 'act', 'noverify'),
+    ('insecure', 'act', 'tls ssl certificate certificates zertifikat* certificado* certificat*'),
     ('scale', 'act', 'scale'),
     ('rollback', 'act', 'rollback downgrade'),
     ('pull', 'act', 'pull'),
@@ -84,7 +85,7 @@ begin atomic
     ('volume', 'data', 'volume volumen* volumenes 数据卷 卷'),
     ('database', 'data', 'database databases db datenbank* basededatos basededonnees 数据库'),
     ('table', 'data', 'table tables tabell* tabla* 数据表'),
-    ('bucket', 'data', 'bucket'),
+    ('bucket', 'data', 'bucket buckets cloud'),
     ('backup', 'data', 'backup sicherung* 备份'),
     ('container', 'data', 'container contenedor* conteneur* 容器'),
     ('image', 'data', 'image images 镜像'),
@@ -125,10 +126,10 @@ begin atomic
     ('history', 'history', 'history historie historia historique 历史'),
     -- Words that say how a clause is meant.
     ('no', 'no', 'never not no none nobody nothing neither nor cannot mustnt forbidden prohibited banned disallowed offlimits avoid refrain handsoff '
-      'protected readonly untouched untouchable nie niemals nicht kein* verboten tabu nunca jamas prohibid* ningun* evita* ne jamais pas interdit* aucun* defense eviter '
+      'protected readonly untouched untouchable gone retired obsolete nie niemals nicht kein* verboten tabu nunca jamas prohibid* ningun* evita* ne jamais pas interdit* aucun* defense eviter '
       '禁止 不要 不得 切勿 不能 不可 严禁 请勿 别 勿'),
     ('ask', 'ask', 'ask asks asking confirm confirmation approval permission frag* ruckfrage pregunt* demand* 询问 确认'),
-    ('only', 'only', 'only solely exclusively nur solo solamente unicamente seulement uniquement 只能 仅'),
+    ('only', 'only', 'only solely exclusively alone nur solo solamente unicamente seulement uniquement 只能 仅'),
     ('always', 'always', 'always must immer siempre toujours 必须 总是'),
     ('before', 'before', 'before bevor vor antes avant 之前'),
     ('when', 'when', 'without unless until except because since so when whenever if while after once that which who whose where as than but instead rather ohne ausser wenn weil damit nachdem sondern statt sobald '
@@ -139,7 +140,7 @@ begin atomic
       'directly straight direct direkt directamente directement ever again must should shall need needs may might let lets make makes use uses used using reach go goes do does put take takes tear carry '
       'be been being by hand own first new one ones time times together anymore immer bitte alle jed* favor '
       'darf durfen soll sollen muss mussen kann konnen wird debe deben puede pueden doit doivent peut peuvent usar uses utiliza* verwende* benutz* nutze* utilise* hacer hagas faire machen directo directa direct nirgends nirgendwo nowhere anywhere here hier existing current previous last older '
-      'published shared pushed local big small large manual other applied unrelated real actual live common already people tool tools '
+      'published shared pushed local big small large manual other unrelated real actual live common already people tool tools '
       'branch branches code codes file files folder folders directory repository repo repositories package packages dependency dependencies library libraries module command commands '
       'remote origin upstream change changes project projects data stack machine machines agent agents server servers cluster resource resources service services release '
       'python javascript typescript rust java ruby golang sql shell bash web app application applications '
@@ -195,8 +196,20 @@ begin atomic
   select m.place, m.found[1]
   from regexp_matches(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
-    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+      regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       translate(pgmem.plain_letters(left(p_text, 700)), '’“”„«»', '''"""""'),
+      '[, ]*\m(instead of|rather than|anstatt|statt|au lieu d[e'']|en vez de|en lugar de)\M', ' ; never ', 'g'),
+      '\m(by|for) (the |our )?(\w+ ){1,2}(only|alone)\M|\monly (by|for|through|via) (the |our )?\w+', ' only ', 'g'),
+      '\m(is|are) (not|never|no longer) (used|done|touched|needed here)\M', 'never \3', 'g'),
+      '\m(administrator|admin|root|superuser) (rights|privileges|permissions|access)\M|\mas (root|administrator|superuser)\M', 'sudo', 'g'),
+      '\mturn(s|ed|ing)? (it |them )?off\M', 'disable \2', 'g'),
+      '\mlog(s|ged|ging)? (in|on)(to)?\M|\mssh(s|es|ing)? into\M', 'connect', 'g'),
+      '\mlive (servers?|systems?|site|database|environment|machines?)\M', 'production \1', 'g'),
+      '\mno (new|more|additional|extra|further) (runtime )?(dependency|dependencies|packages?|library|libraries)\M', 'never install', 'g'),
+      '\mprefer(s|red)? ([\w-]+) (to|over) ([\w-]+)', 'use \2 ; avoid \4', 'g'),
+      '\mripgrep\M', 'rg', 'g'),
+      '\m(append|insert)[- ]only\M', 'readonly', 'g'),
       '\mlock[- ]files?\M', 'lockfile', 'g'),
       '\m(system(-wide)?|operating system|os|apt|global system) packages?\M', 'systempackages', 'g'),
       '\m(off[- ]limits|out of bounds|a no-?go)\M', 'offlimits', 'g'),
@@ -365,6 +378,13 @@ begin
       where case when f.program <> '*' and strpos('|' || f.program || '|', '|' || program || '|') = 0 then false
         when f.sub <> '' and v_sub !~ f.sub then false
         else f.flag is null or exists (select from unnest(flags) g where g ~ f.flag) end);
+    if program = 'git' and words[1] in ('tag', 'branch', 'stash', 'config', 'remote', 'worktree')
+       and flags && '{l,list,contains,merged,no-merged,points-at,get,get-all,v,verify}' then
+      concepts := '{read}';
+    elsif concepts = '{}' and program ~ '^[a-z][\w-]+$' then
+      -- Of a program that act_forms does not know, its words say what it does.
+      concepts := array(select distinct m.concept from pgmem.words_meant(words[:2]) m where m.kind in ('act', 'general'));
+    end if;
     -- A recipe says by its name what it does.
     if program in ('make', 'just', 'task', 'rake', 'invoke', 'nx', 'turbo', 'gulp', 'grunt')
        or program in ('npm', 'pnpm', 'yarn', 'bun') and not concepts && '{dependency,package,version,test}' then
@@ -410,7 +430,7 @@ begin
        and not flags && '{k,p,package,filter,test,run,t,m,lf,last-failed,only-changed,changed,onlychanged,related,F,testNamePattern,g,grep,e,E}' then
       concepts := concepts || '{everything}'::text[];
     end if;
-    names := array(select distinct pgmem.word_stem(n) from unnest(args || words) a cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n
+    names := array(select distinct pgmem.word_stem(n) from unnest(args || words || program) a cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n
       where n <> '');
     return next;
   end loop;
@@ -503,6 +523,7 @@ declare
   v_unknown_before text[] := '{}';
   v_object_before text;
   v_general_before boolean := false;
+  v_of       text[] := '{}';
 begin
   while v_at <= v_size loop
     v_end := v_at;
@@ -512,7 +533,10 @@ begin
     end loop;
     v_follows := p_words[v_end] = ':' and v_end < v_size;  -- what follows says what is meant
     v_no := exists (select from unnest(p_words[v_at:v_end - 1], p_kinds[v_at:v_end - 1]) with ordinality as w(word, kind, n)
-      where w.kind = 'no' and (p_standing or w.word not in ('nobody', 'none', 'nothing', 'neither', 'nor', 'no')));
+      where w.kind = 'no' and (p_standing or w.word not in ('nobody', 'none', 'nothing', 'neither', 'nor', 'no')
+        -- "Nobody pushes to main" is a rule, "nobody pushed to main" is a report.
+        or w.n = 1 and not exists (select from unnest(p_words[v_at:v_end - 1]) t(word)
+          where t.word ~ '^(was|were|had|did)$' or t.word ~ '[a-z]ed$' and not p_words[v_at:v_end - 1] && '{may,must,is,are,be}')));
     v_ask := 'ask' = any (p_kinds[v_at:v_end - 1]);
     v_limits := 'only' = any (p_kinds[v_at:v_end - 1]);
     v_always := 'always' = any (p_kinds[v_at:v_end - 1]);
@@ -541,7 +565,12 @@ begin
     v_it := false; v_object := null; v_seen := false; v_is_skip := false; v_history := false; v_general := false; v_raw := '{}';
     for v_i in v_from .. v_to loop
       v_kind := p_kinds[v_i];
-      if v_kind in ('act', 'general') then
+      if v_kind = 'general' and v_i > 1 and p_words[v_i - 1] in ('the', 'a', 'an', 'our', 'your', 'this') and p_kinds[v_i + 1] in ('word', 'unknown')
+           and not pgmem.is_small_word(p_words[v_i + 1])
+         or v_kind = 'act' and v_seen and p_words[v_i] in ('commits', 'commit') and p_kinds[v_i - 1] in ('act', 'general', 'word')
+           and not 'and' = any (p_kinds[v_from:v_i]) and not 'comma' = any (p_kinds[v_from:v_i]) and not v_verbs <@ '{edit}' then
+        if v_seen and v_object is null then v_object := ''; end if;  -- a noun: the build machine, amend commits
+      elsif v_kind in ('act', 'general') then
         v_raw := v_raw || p_words[v_i];
         v_verbs := v_verbs || p_concepts[v_i];
         v_general := v_general or v_kind = 'general';
@@ -568,12 +597,22 @@ begin
           and not exists (select from unnest(p_kinds[v_i + 1:v_to]) k where k in ('branch', 'env', 'program'));
       elsif v_kind = 'comma' and (v_seen and v_it or v_no and v_programs <> '{}' and p_kinds[v_i + 1] not in ('program', 'and')) then
         exit;
+      elsif v_kind = 'unknown' and not v_seen and p_kinds[v_from] in ('only', 'no') and p_kinds[v_from + 1] <> 'unknown'
+            and p_words[v_from] in ('only', 'nobody', 'nur', 'solo', 'seul', 'niemand', 'nadie', 'personne')
+            and exists (select from unnest(p_kinds[v_i + 1:v_to]) k where k in ('act', 'general')) then
+        continue;  -- who may
       elsif v_kind = 'unknown' then
         if v_seen and v_object is null and p_kinds[v_i - 1] <> 'and' then v_object := p_words[v_i]; end if;
         v_unknown := v_unknown || p_words[v_i];
       end if;
     end loop;
-    if v_is_skip and ('hooks' = any (v_unknown) or 'skiphooks' = any (v_verbs)) then
+    if v_is_skip and v_verbs && '{insecure}' then
+      v_verbs := '{insecure}';
+      v_things := '{}';
+      v_flags := '{}';
+      v_unknown := '{}';
+      v_object := null;
+    elsif v_is_skip and ('hooks' = any (v_unknown) or 'skiphooks' = any (v_verbs)) then
       v_verbs := '{skiphooks}';
       v_things := '{}';
       v_flags := '{}';
@@ -595,6 +634,12 @@ begin
       v_unknown := v_unknown_before;
       v_object := v_object_before;
       v_general := v_general_before;
+    end if;
+    if v_of <> '{}' and v_verbs <> '{}' and v_unknown = '{}' and v_things = '{}' and v_programs = '{}' and v_paths = '{}' then
+      v_unknown := v_of;
+    end if;
+    if v_at = 1 or v_follows then
+      v_of := case when v_follows and v_no and v_verbs = '{}' then v_unknown else '{}' end;
     end if;
     v_last := v_things;
     v_verbs_before := v_verbs;
@@ -637,7 +682,7 @@ begin
     -- The program, or another one that the clause wants in its place.
     v_family := false;
     if v_thing and v_programs <> '{}' and not (p_program = any (v_programs) or 'sudo' = any (v_programs) and 'root' = any (p_act) or 'docker' = any (v_programs) and p_program ~ '^(docker|podman)') then
-      v_family := not v_no and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
+      v_family := not v_no and (v_verbs <> '{}' or p_program <> all (p_concepts)) and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
       v_thing := v_family;
     end if;
     if v_thing and v_flags <> '{}' and not v_flags && array(select lower(f) from unnest(p_flags) f) and v_no then
@@ -648,7 +693,7 @@ begin
       v_met := array(select v from unnest(v_verbs) v where v = any (p_act)
         or v = 'commit' and 'stage' = any (p_act) and (v_path or v_things ? 'file')
         or v = 'add' and 'install' = any (p_act) or
-        p_program = any (v_programs) and v_raw && p_act_words or v = 'run' and p_program <> '' and (p_program = any (v_programs) or v_flags && p_flags));
+        p_program = any (v_programs) and v_raw && p_act_words or v = 'run' and p_program <> '' and (p_program = any (v_programs) or v_flags && p_flags or 'sudo' = any (v_programs) and 'root' = any (p_act)));
       -- "use", "run": of the program that is named
       if v_verbs <> '{}' and not (cardinality(v_met) > 0) then
         v_thing := false;
@@ -668,9 +713,10 @@ begin
           else false end;
       elsif v_general and not exists (select from unnest(v_met) m where m not in
               ('delete', 'edit', 'write', 'create', 'run', 'test', 'build', 'stop', 'restart', 'update', 'add', 'read', 'move', 'copy', 'download', 'send', 'query', 'close', 'comment', 'restore', 'configure', 'connect')) then
-        v_thing := (v_seen or v_path or v_named or v_no and v_unknown = '{}' and (v_things ? 'scope' or not v_it))
+        v_thing := (v_seen or v_path or v_named or (v_no or v_ask) and v_unknown = '{}' and (v_things ? 'scope' or not v_it)
+            or (v_no or v_ask or v_limits) and v_unknown <> '{}' and exists (select from unnest(v_unknown) u where length(u) > 3))
           and (v_path or not exists (select from unnest(v_unknown) u where pgmem.word_stem(u) <> all (p_names)))
-          and (v_seen or v_path or v_named or v_things ? 'scope' or not v_met <@ '{test,run,build,read,add,write,create}');
+          and (v_seen or v_path or v_named or v_things ? 'scope' or v_no and v_unknown <> '{}' or not v_met <@ '{test,run,build,read,add,write,create}');
       else
         v_thing := v_object is null or v_object = '' or pgmem.word_stem(v_object) = any (p_names) or v_path;
       end if;
@@ -687,6 +733,11 @@ begin
       elsif p_standing and v_always and v_verbs <> '{}' and not v_seen and not v_met <@ '{run,test,build,read}' then
         v_best := greatest(v_best, 1::smallint);
       end if;
+    end if;
+    if v_best = 0 and p_program <> '' and exists (
+        select from unnest(p_words[v_at:v_end - 1], p_concepts[v_at:v_end - 1]) with ordinality as w(word, concept, n)
+        where w.concept = p_program and p_words[v_at + w.n::integer - 2] in ('plain', 'bare', 'raw', 'naked')) then
+      v_best := 1;
     end if;
     v_at := v_end + 1;
   end loop;
@@ -719,6 +770,20 @@ comment on function pgmem.names_act is
   'Whether a text names the program of a command with its first word, or one of its files.';
 
 
+create or replace function pgmem.forbids_code(p_text text, p_content text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  -- Comments and quoted texts of the content do not count.
+  select exists (
+    select from regexp_matches(p_text, '(?:(?:^|[.,;:!?\n]\s*)(?:please )?(?:never|no|do not|don.t|avoid|kein\w*|nie|nunca|jamais|evita|évite[rz]?)\s|禁止|不要|不得|切勿)'
+      '[^.;:!?\n`]*`([^`\n]{3,60})`', 'gi') m
+    where regexp_replace(p_content, $$//[^\n]*|/\*.*?\*/|(^|\n)\s*#[^\n]*|"[^"\n]*"|'[^'\n]*'$$, ' ', 'g')
+      ~ ('(?<![\w$])' || regexp_replace(btrim(m[1]), '([.+*?()\[\]{}^$|\\])', '\\\1', 'g') || '(?![\w$])'));
+end;
+comment on function pgmem.forbids_code is
+  'Whether a text forbids, between backticks, a piece of code that a content has.';
+
+
 -- Most memories share no word with a command, and reading a rule takes a hundred times as long as this.
 create or replace function pgmem.act_trigger(p_concepts text[], p_programs text[], p_names text[], p_paths text[]) returns text
 language sql stable
@@ -737,10 +802,11 @@ begin atomic
     cross join lateral regexp_split_to_table(pgmem.plain_letters(path), '/') part(name) where length(part.name) > 2
     union
     -- Expressions of several words, which rule_words makes one.
-    select case p.name when 'docker' then 'compose' when 'kubectl' then 'k(8s|ubernetes)' when 'root' then 'sudo'
+    select case p.name when 'docker' then 'compose' when 'kubectl' then 'k(8s|ubernetes)' when 'root' then 'sudo|admin|superuser|root'
       when 'systempackage' then '(operating )?system|os|apt|global' when 'lockfile' then 'lock' when 'vendor' then '(third|3rd)[- ]party'
       when 'main' then 'default|protected|shared|public|common|haupt' when 'pr' then '(pull|merge)[- ]req' when 'envfile' then 'env|dotenv'
-      when 'skiphooks' then 'hooks?' when 'deploy' then 'roll|go(es)? (out|live)' when 'commit' then 'check(s|ed|ing)? in' when 'database' then 'base' end
+      when 'skiphooks' then 'hooks?' when 'deploy' then 'roll|go(es)? (out|live)' when 'commit' then 'check(s|ed|ing)? in' when 'database' then 'base' when 'connect' then 'log(s|ged|ging)? (in|on)' when 'install' then 'dependenc|packag|librar'
+      when 'production' then 'live' when 'rg' then 'ripgrep' end
     from unnest(p_programs || p_concepts) p(name)
   )
   select '(\m|[\u3040-\u30ff\u3400-\u9fff.*/_-])(' || coalesce(string_agg(w.word, '|') filter (where w.word ~ '^[ -~]+$'), '-') || ')'
@@ -796,6 +862,9 @@ begin
       union all
       select k.key, v.value from jsonb_array_elements(v_acts) a cross join unnest('{concepts,paths}'::text[]) as k(key)
       cross join lateral jsonb_array_elements_text(a -> k.key) v) x);
+  if p_path is not null and p_content is not null then
+    v_trigger := v_trigger || '|`';
+  end if;
   v_filter.tenants := v_caller.tenants;
   v_filter.project_seq := v_scope.project_seq;
   v_filter.moment := pgmem.now();
@@ -843,10 +912,11 @@ begin
     select m.*, f.meets, f.named
     from memory m join rule r on r.id = m.seq
     cross join lateral (
-      select max(pgmem.rule_meets(r.words, r.concepts, r.kinds, m.standing, a.program, a.words, a.flags, a.concepts, a.names, a.paths)) as meets,
-             bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
+      select greatest(max(pgmem.rule_meets(r.words, r.concepts, r.kinds, m.standing, a.program, a.words, a.flags, a.concepts, a.names, a.paths)),
+               max(case when a.program = '' and p_content is not null and pgmem.forbids_code(m.text, p_content) then 2 end)) as meets,
+             not r.kinds && '{no,ask,only}' and bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
       from act a
-      where r.concepts && a.concepts or r.kinds && '{literal,program,skip}' or a.program <> '' and strpos(lower(m.text), a.program) > 0) f
+      where r.concepts && a.concepts or r.kinds && '{literal,program,skip}' or a.program = '' and strpos(m.text, '`') > 0 or a.program <> '' and strpos(lower(m.text), a.program) > 0) f
     where (f.meets > 0 or f.named)
       -- A text that names a file of this name in another folder is about that one.
       and (p_names is null or pgmem.as_line(m.text) !~ pgmem.path_pattern(regexp_replace(p_path, '^.*/', ''), true)

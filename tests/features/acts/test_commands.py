@@ -20,7 +20,7 @@ Rows = psycopg.Connection[DictRow]
         ("kubectl --context prod delete pod a", [("kubectl", ["delete", "pod", "a"])]),
         ("uv run python -m pytest -q", [("pytest", [])]),
         ('bash -c "git push -f origin main"', [("git", ["push", "origin", "main"]), ("bash", [])]),
-        ("ssh box 'rm -rf /srv/x'", [("rm", ["/srv/x"])]),
+        ("ssh box 'rm -rf /srv/x'", [("rm", ["/srv/x"]), ("ssh", [])]),
         ("cat <<EOF > a.txt\nrm -rf /\nEOF\n", [("cat", [])]),
         ("grep -rn 'git push' src", [("grep", ["", "src"])]),
         ("echo hi > .env", [("echo", [])]),
@@ -78,6 +78,18 @@ MEETS = [
     ("Squash when merging, never create merge commits.", "git merge feature/x"),
     ("Never skip CI hooks with --no-verify.", "git commit --no-verify -m x"),
     ("Don't bump dependencies on your own.", "npm update"),
+    ("Terraform is applied by the pipeline only; locally you may plan.", "terraform apply"),
+    ("Don't disable TLS verification, not even for a test.", "curl -k https://a.test"),
+    ("Do not use sudo on the build machine.", "sudo apt-get install -y jq"),
+    ("Don't run the game with administrator rights.", "sudo ./game"),
+    ("Stashes get lost here: commit on a branch instead of stashing.", "git stash push -m wip"),
+    ("Don't upgrade numpy; the compiled extension breaks.", "pip install --upgrade numpy"),
+    ("Dropping tables on the warehouse is for Ines alone.", "psql warehouse -c 'drop table sales'"),
+    ("Only the nightly job restarts the scheduler.", "systemctl restart scheduler"),
+    ("No new dependency without a word from Sam.", "pip install celery"),
+    ("Prefer ripgrep to grep.", "grep -rn x src"),
+    ("The audit table is append-only: no updates, no deletes.", "psql c -c 'delete from audit'"),
+    ("Patient data never leaves this machine: no copying to the cloud.", "aws s3 cp p.csv s3://x/"),
 ]
 FOREIGN = [
     ("Never force push", "git push"),
@@ -107,7 +119,45 @@ FOREIGN = [
     ("Install the fridge before the party.", "npm install"),
     ("Release notes are written in the past tense, never in the future.", "gh release create v1"),
     ("Never stop the line.", "docker stop web"),
+    ("Do not amend commits.", "git commit -m x"),
+    ("Releases are tagged by Mara; do not create tags.", "git tag --list 'v2.*'"),
+    ("Yarn is retired; bun installs the packages.", "bun add zod"),
+    ("Stashes get lost here: commit on a branch instead of stashing.", "git commit -m x"),
+    ("Prefer ripgrep to grep.", "rg x src"),
+    ("The audit table is append-only: no updates, no deletes.", "psql c -c 'update room set n = 4'"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("text", "content", "found"),
+    [
+        ("No `any` in TypeScript.", "const x: any[] = [];", True),
+        ("No `any` in TypeScript.", "// any number of them\nconst x: Photo[] = [];", False),
+        ("No `any` in TypeScript.", "const many = 1;", False),
+        ("Use `unknown`, never `any`.", "const x: unknown = 1;", False),
+        ("Use `unknown`, never `any`.", "const x: any = 1;", True),
+        ("Never leave `console.log` in.", "console.log(1)", True),
+    ],
+)
+def test_code_that_a_rule_names_between_backticks_is_looked_for_in_an_edit(
+    connection: Rows, text: str, content: str, found: bool
+) -> None:
+    row = connection.execute("select pgmem.forbids_code(%s, %s) as found", (text, content)).fetchone()
+    assert row == {"found": found}
+
+
+def test_who_may_and_reports_of_the_past_are_told_apart(connection: Rows) -> None:
+    reads = "select max(pgmem.rule_meets(r.words, r.concepts, r.kinds, false, a.program, a.words, a.flags,"
+    reads += " a.concepts, a.names, a.paths)) as meets from pgmem.read_rules(array[1]::bigint[], array[%s]) r"
+    reads += " cross join pgmem.acts_of('Bash', 'git push origin main') a"
+    rows = [
+        (connection.execute(reads, (text,)).fetchone() or {}).get("meets")
+        for text in (
+            "Nobody pushes straight to main; open a pull request.",
+            "Nobody pushed to main last week.",
+        )
+    ]
+    assert rows == [2, 0]
 
 
 def meets(connection: Rows, rule: str, act: str) -> int:
