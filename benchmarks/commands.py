@@ -709,6 +709,47 @@ def acts(
 
 
 @app.command()
+def rules(
+    talks: Annotated[
+        Path | None, typer.Option("--locomo", exists=True, dir_okay=False, help="LoCoMo's file.")
+    ] = None,
+    notes: Annotated[
+        Path | None, typer.Option("--notes", exists=True, dir_okay=False, help="A file of notes.")
+    ] = None,
+    shown: Annotated[bool, typer.Option("--shown", help="Print each pair that is named.")] = False,
+    json_file: JsonFile = None,
+    dsn: Databases = None,
+) -> None:
+    """Compare rules with each other: contradictions and copies named, and alarms among other texts."""
+    import psycopg
+
+    from benchmarks import rules as bench
+    from benchmarks.databases import filled_database
+
+    with (
+        temporary_server(dsn) as (server, _),
+        filled_database(server, 10) as database,
+        psycopg.connect(database) as connection,
+    ):
+        report = _reported(json_file, lambda bars: bench.run(connection, talks, notes, progress=bars))
+    _print(
+        "Pairs of rules: how many are named",
+        ("set", "pairs", "against", "copy"),
+        ((row["set"], row["pairs"], row["against"], row["copy"]) for row in report["pairs"]),
+    )
+    _print(
+        "Pairs named among other texts, all compared with all",
+        ("texts", "number", "against", "copy", "s"),
+        (
+            (row["corpus"], row["texts"], row["against"], row["copy"], f"{row['seconds']:.1f}")
+            for row in report["alarms"]
+        ),
+    )
+    for one in (one for row in report["alarms"] for one in row["named"] if shown):
+        terminal().print(" | ".join(one).replace("\n", " "), highlight=False, markup=False)
+
+
+@app.command()
 def ui(
     data: Annotated[
         list[Path] | None,

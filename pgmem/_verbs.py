@@ -2204,7 +2204,73 @@ VERBS = {
             },
         ),
         Verb("memory_for_act", "read", "reader", patience="answer"),
+        Verb(
+            "record_act",
+            "write",
+            "writer",
+            arguments={
+                "act": Argument("met, done or failed.", required=True),
+                "key": Argument("A digest of the command, or of the error.", required=True),
+                "memory_ids": Argument(
+                    "The rules that it met, or the memories that came with the error.", type="text[]"
+                ),
+                "project_id": Argument("The project of the session."),
+                "client": Argument("The program that the conversation is held in, such as claude-code."),
+                "session_id": Argument("The id of the conversation in that program."),
+            },
+        ),
+        Verb(
+            "begin_trial",
+            "write",
+            "writer",
+            arguments={
+                "client": Argument(
+                    "The program that the conversation is held in, such as claude-code.", required=True
+                ),
+                "session_id": Argument("The id of the conversation in that program.", required=True),
+                "project_id": Argument("The project of the session."),
+            },
+        ),
+        Verb(
+            "record_trial",
+            "write",
+            "writer",
+            arguments={
+                "client": Argument(
+                    "The program that the conversation is held in, such as claude-code.", required=True
+                ),
+                "session_id": Argument("The id of the conversation in that program.", required=True),
+                "prompts": Argument(
+                    "How many prompts a person has sent since the last count.", type="integer", default="0"
+                ),
+                "tokens": Argument("How many tokens the session has taken so far.", type="bigint"),
+            },
+        ),
+        Verb(
+            "sum_balance",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only this project; unset: everything."),
+                "days": Argument(
+                    "Of how many days, 1 to 3650; of the trial all sessions count.",
+                    type="integer",
+                    default="30",
+                ),
+            },
+        ),
         Verb("memory_for_error", "read", "reader", patience="answer"),
+        Verb(
+            "list_standing",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("The rules of this project and the global ones; unset: all."),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="200", least=1.0, most=1000.0
+                ),
+            },
+        ),
         Verb("enable_graph", "repeat", "owner"),
         Verb("rebuild_graph", "repeat", "owner", patience="rebuild"),
         Verb("check_graph", "look", "owner"),

@@ -50,12 +50,12 @@ AT_ONCE: dict[str, str] = {
 """Commands that a client waits for: they begin before any feature is asked, and import nothing that is slow."""
 
 EVENTS: dict[str, tuple[str, ...]] = {
-    "file": ("pgmem.features.acts.hook:before",),
-    "result": ("pgmem.features.acts.hook:after",),
-    "child": ("pgmem.features.acts.hook:child",),
-    "start": ("pgmem.features.acts.hook:again",),
-    "prompt": ("pgmem.features.acts.hook:again",),
-    "keep": ("pgmem.features.acts.hook:compacting",),
+    "file": ("pgmem.features.acts.hook:before", "pgmem.features.acts.trial:withhold"),
+    "result": ("pgmem.features.acts.hook:after", "pgmem.features.acts.trial:withhold"),
+    "child": ("pgmem.features.acts.hook:child", "pgmem.features.acts.trial:withhold"),
+    "start": ("pgmem.features.acts.hook:again", "pgmem.features.acts.trial:begin"),
+    "prompt": ("pgmem.features.acts.hook:again", "pgmem.features.acts.trial:count"),
+    "keep": ("pgmem.features.acts.hook:compacting", "pgmem.features.acts.trial:count"),
     "brought": ("pgmem.features.acts.hook:keep_lines",),
 }
 """Functions that add to what an event of a session brings, by the kind of the event, and those that keep what was

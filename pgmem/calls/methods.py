@@ -25,6 +25,7 @@ from pgmem.models import (
     Approval,
     Arrival,
     Backlog,
+    Balance,
     BatchSaveResult,
     CapturedTurns,
     CardDecision,
@@ -103,6 +104,7 @@ from pgmem.models import (
     SettledBranches,
     SkillEntry,
     Source,
+    StandingRule,
     Status,
     StoredItem,
     StoredItems,
@@ -3634,6 +3636,133 @@ class Verbs:
             "list_replacements",
             Replacement,
             {"project_id": project_id, "id": id, "days": days, "limit": limit},
+        )
+
+    async def record_act(
+        self,
+        act: str,
+        key: str,
+        memory_ids: Sequence[str] = (),
+        project_id: str | None = None,
+        client: str | None = None,
+        session_id: str | None = None,
+    ) -> bool:
+        """Record that rules met a command, that it ran all the same, or that it failed; whether again.
+
+        Args:
+            act: met, done or failed.
+            key: A digest of the command, or of the error.
+            memory_ids: The rules that it met, or the memories that came with the error.
+            project_id: The project of the session.
+            client: The program that the conversation is held in, such as claude-code.
+            session_id: The id of the conversation in that program.
+
+        Raises:
+            InvalidArgument: the key is empty, or act is another word.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "record_act",
+            bool,
+            {
+                "act": act,
+                "key": key,
+                "memory_ids": list(memory_ids),
+                "project_id": project_id,
+                "client": client,
+                "session_id": session_id,
+            },
+        )
+
+    async def begin_trial(
+        self,
+        client: str,
+        session_id: str,
+        project_id: str | None = None,
+    ) -> str:
+        """Toss the coin of a session once: with or without memory; none where the setting memory_trial is off.
+
+        Args:
+            client: The program that the conversation is held in, such as claude-code.
+            session_id: The id of the conversation in that program.
+            project_id: The project of the session.
+
+        Raises:
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.value(
+            "begin_trial", str, {"client": client, "session_id": session_id, "project_id": project_id}
+        )
+
+    async def record_trial(
+        self,
+        client: str,
+        session_id: str,
+        prompts: int = 0,
+        tokens: int | None = None,
+    ) -> bool:
+        """Count prompts and tokens of a session of the trial; false where it is none.
+
+        Args:
+            client: The program that the conversation is held in, such as claude-code.
+            session_id: The id of the conversation in that program.
+            prompts: How many prompts a person has sent since the last count.
+            tokens: How many tokens the session has taken so far.
+
+        Raises:
+            InvalidArgument: prompts is below 0.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.one(
+            "record_trial",
+            bool,
+            {"client": client, "session_id": session_id, "prompts": prompts, "tokens": tokens},
+        )
+
+    async def sum_balance(
+        self,
+        project_id: str | None = None,
+        days: int = 30,
+    ) -> Balance:
+        """Sum what the memory cost and what came of it: tokens, words of agents, rules, errors, and the trial.
+
+        A trial is switched on by the setting memory_trial. Its sessions count from the first prompt on, and
+        stay when recall_days are over.
+
+        Args:
+            project_id: Only this project; unset: everything.
+            days: Of how many days, 1 to 3650; of the trial all sessions count.
+
+        Raises:
+            InvalidArgument: days is another number.
+            MemoryNotFound: no such project is visible here.
+        """
+        return await self.caller.one("sum_balance", Balance, {"project_id": project_id, "days": days})
+
+    async def list_standing(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 200,
+    ) -> list[StandingRule]:
+        """List the rules of a project and the global ones, first those that contradict another.
+
+        All pairs are compared, at most 600 texts, by their acts, objects and choices, in English and in
+        part in German, Spanish, French and Chinese. These are the texts that say what is always to be done,
+        and short notes of persons that forbid something or are named in a pair.
+
+        Args:
+            project_id: The rules of this project and the global ones; unset: all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all(
+            "list_standing", StandingRule, {"project_id": project_id, "limit": limit}
         )
 
     async def rebuild_graph(

@@ -128,6 +128,11 @@ class Verbs(Portal):
     list_outstanding = waiting(methods.Verbs.list_outstanding)
     dismiss_outstanding = waiting(methods.Verbs.dismiss_outstanding)
     list_replacements = waiting(methods.Verbs.list_replacements)
+    record_act = waiting(methods.Verbs.record_act)
+    begin_trial = waiting(methods.Verbs.begin_trial)
+    record_trial = waiting(methods.Verbs.record_trial)
+    sum_balance = waiting(methods.Verbs.sum_balance)
+    list_standing = waiting(methods.Verbs.list_standing)
 
 
 class Admin(Operations):

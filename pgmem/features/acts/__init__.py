@@ -3,3 +3,8 @@
 TOOLSETS = {"entry": "entry"}
 RECALLED = {"recall": ("memories",)}
 NEEDS = ("editor",)  # whose hook serves the events
+COMMANDS = {
+    "rules": ("Review and repair", "commands:rules", "review"),
+    "balance": ("Review and repair", "commands:balance", "health"),
+}
+EXAMPLES = {"rules": ("pgmem rules shop",), "balance": ("pgmem balance shop",)}

@@ -5,6 +5,7 @@ A session waits for it, so it imports nothing that is slow. Silence is the rule:
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pgmem.escaping import as_data
+from pgmem.features.acts import trial
 from pgmem.features.editor import events, payloads
 from pgmem.features.editor.events import Brought, Event
 from pgmem.features.editor.libpq import Connection, QueryFailed
@@ -55,6 +57,8 @@ def before(event: Event, connection: Connection, found: Brought) -> Brought:
     _note_step(event.session, acts)
     if not acts or not events.is_on("PGMEM_ACTS"):
         return found
+    if trial.is_without(event.session):
+        return found
     client = payloads.reads(event.client, event.name), payloads.asks(event.client, event.name)
     return _rules(event, connection, found, acts) if any(client) else found
 
@@ -64,9 +68,15 @@ def after(event: Event, connection: Connection, found: Brought) -> Brought:
     acts = list(_acts(event.given))
     if not acts or not events.is_on("PGMEM_ACTS"):
         return found
-    if not payloads.reads(event.client, "PreToolUse" if event.client != "gemini-cli" else "BeforeTool"):
+    if not trial.is_without(event.session) and not payloads.reads(
+        event.client, "PreToolUse" if event.client != "gemini-cli" else "BeforeTool"
+    ):
         _note_step(event.session, acts)
         found = _rules(event, connection, found, acts)
+    if event.session.has("met", _whole(acts[0])):
+        project, _ = events.opened(event, connection)
+        connection.rows("commit")
+        record(event, connection, project, "done", _whole(acts[0]))
     command = acts[0].command
     output = payloads.failure_of(event.name, event.given)
     if output is not None:
@@ -160,6 +170,11 @@ def _rules(event: Event, connection: Connection, found: Brought, acts: list[Act]
     connection.rows("commit")
     if not matches:
         return found
+    forbidding = [one for one, match in matches.items() if match["forbids"]]
+    if forbidding and is_before(event):
+        record(event, connection, project, "met", _whole(acts[0]), forbidding)
+        event.session.first("met", _whole(acts[0]))
+        event.session.write("met", True)
     done = " ".join((acts[0].command or acts[0].path or acts[0].tool).split()[:2])
     forbids = next((m for m in matches.values() if m["forbids"] and m["by"] == "person"), None)
     reason = _reason(forbids) if forbids and events.is_on("PGMEM_ASK") else ""
@@ -190,11 +205,49 @@ def _repairs(
         "memory_for_error", output=output[-_MOST_OUTPUT:], command=command, project_id=project, limit=2
     )
     connection.rows("commit")
-    matches = answer["matches"]
+    matches = answer["matches"] if not trial.is_without(event.session) else []
+    record(event, connection, project, "failed", str(answer["error"]), [match["id"] for match in matches])
     if not matches or not event.session.first("error", str(answer["error"])):
         return found
     brought = _with(found, [_line(match) for match in matches], _CHARACTERS)
     return brought._replace(project=project, ids=[*found.ids, *(match["id"] for match in matches)])
+
+
+def is_before(event: Event) -> bool:
+    """Whether an event comes before its act is done."""
+    return event.kind == "file"
+
+
+def record(
+    event: Event,
+    connection: Connection,
+    project: str | None,
+    act: str,
+    whole: str,
+    memory_ids: Iterable[object] = (),
+) -> None:
+    """Record for the balance that rules met an act, that it was done all the same, or that it failed."""
+    try:
+        connection.begin(1.0, event.client)
+        connection.rows("select set_config('synchronous_commit', 'off', true)")
+        connection.call(
+            "record_act",
+            act=act,
+            key=hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:32],
+            memory_ids=[str(one) for one in memory_ids],
+            project_id=project,
+            client=event.client,
+            session_id=payloads.session_of(event.given),
+        )
+        connection.rows("commit")
+    except QueryFailed as error:  # a replica writes nothing
+        connection.rows("rollback")
+        if event.session.first("unrecorded", "act"):
+            log(event.data_dir, event.name, f"an act was not recorded: {error}")
+
+
+def _whole(act: Act) -> str:
+    return f"{act.tool} {act.command or act.path or act.content}"
 
 
 def _note_failure(session: Session, command: str, output: str) -> None:

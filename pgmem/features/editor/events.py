@@ -95,12 +95,13 @@ class Event(NamedTuple):
 
 
 class Brought(NamedTuple):
-    """The text of an answer, the project that it is of, the ids of its memories, and why a person is asked first."""
+    """A text with its project and the ids of its memories; why a person is asked first, and what one is shown."""
 
     text: str = ""
     project: str | None = None
     ids: Sequence[object] = ()
     reason: str = ""
+    notice: str = ""
 
 
 def read(arguments: Sequence[str]) -> Call | None:
@@ -130,7 +131,9 @@ def main(call: Call) -> None:
             event = Event(name, kind, client, given, session, folder)
             if given.get("session_id") or given.get("conversation_id"):
                 conversations.note(folder, client, payloads.session_of(given))
-            _give_up_after(_LIMIT_S[kind] * (3 if call.start else 1), event)
+            _give_up_after(
+                _LIMIT_S[kind] * (3 if call.start else 1) * _number("PGMEM_HOOK_PATIENCE", 1), event
+            )
             _answer(event, call)
     except BaseException as error:  # a session does not stop for its memory
         log(folder, name, f"{type(error).__name__}: {error}")
@@ -160,10 +163,10 @@ def _bring(event: Event, connection: Connection) -> None:
         found = registry.imported(place)(event, connection, found)
     for place in registry.EVENTS.get("brought", ()):
         registry.imported(place)(event, found)
-    _print(event, found.text, found.reason)
+    _print(event, found.text, found.reason, found.notice)
     if ((found.text or found.reason) and found.ids) or (event.kind == "prompt" and found.project):
         try:
-            connection.begin(_QUERY_S[event.kind], event.client)
+            connection.begin(_patience(event.kind), event.client)
             # What a crash loses of it is not worth the wait.
             connection.rows("select set_config('synchronous_commit', 'off', true)")
             connection.call(
@@ -182,8 +185,8 @@ def _bring(event: Event, connection: Connection) -> None:
                 log(event.data_dir, event.name, f"what it brought was not recorded: {error}")
 
 
-def _print(event: Event, text: str, reason: str = "") -> None:
-    if printed := payloads.output(event.client, event.name, text, reason):
+def _print(event: Event, text: str, reason: str = "", notice: str = "") -> None:
+    if printed := payloads.output(event.client, event.name, text, reason, notice):
         sys.stdout.write(printed + "\n")
         sys.stdout.flush()
 
@@ -228,7 +231,7 @@ def _begin(event: Event, connection: Connection) -> tuple[str, Path | None, bool
     """
     from pgmem.workspace.identity import chosen_project
 
-    connection.begin(_QUERY_S[event.kind], event.client)
+    connection.begin(_patience(event.kind), event.client)
     folder = payloads.folder_of(event.given)
     chosen = chosen_project(folder)
     kept = event.session.read(f"project {folder} {chosen}")
@@ -270,7 +273,7 @@ def start(event: Event, connection: Connection) -> Brought:
     project, root, asks = _begin(event, connection)
     branch = _branch(root)
     about_folder = _about_folder(event, connection)
-    most = _number("PGMEM_HOOK_TOKENS", 1_200)
+    most = _number("PGMEM_HOOK_TOKENS", 1_200, 100)
     found = connection.call(
         "retrieve_context",
         project_id=project,
@@ -428,7 +431,7 @@ def _first_prompt(event: Event, connection: Connection) -> Brought:
 def _files(event: Event, connection: Connection, project: str, prompt: str) -> list[str]:
     """Return a line with the files that a task seems to be about, where it names none; once a session."""
     try:
-        connection.begin(_QUERY_S[event.kind], event.client)
+        connection.begin(_patience(event.kind), event.client)
         found = connection.call("which_files", project_id=project, text=prompt, limit=_FILES, clear=True)[
             "files"
         ]
@@ -509,7 +512,7 @@ def _cards(
 ) -> list[Mapping[str, Any]]:
     """Return the cards of a file; none where the project has no cards."""
     try:
-        connection.begin(_QUERY_S[event.kind], event.client)
+        connection.begin(_patience(event.kind), event.client)
         digests = connection.call(
             "get_relevant_memory", project_id=project, scope=[inside], max_records=8, branch=_branch(root)
         )["digests"]
@@ -745,7 +748,8 @@ def _keep_turns(event: Event, connection: Connection, found: list[dict[str, str]
 def _may_matter(event: Event) -> bool:
     """Whether the result of a tool may be answered: it failed, one waits for its repair, or no text came before it."""
     failed = payloads.failure_of(event.name, event.given) is not None
-    return failed or bool(event.session.read("failures")) or event.client != "claude-code"
+    waits = event.session.read("failures") or event.session.read("met")
+    return failed or bool(waits) or event.client != "claude-code"
 
 
 def _result(event: Event, connection: Connection) -> Brought:
@@ -783,9 +787,14 @@ def is_on(name: str) -> bool:
     return os.environ.get(name, "").lower() not in ("off", "false", "0", "no")
 
 
-def _number(name: str, default: int) -> int:
+def _patience(kind: payloads.Kind) -> float:
+    """Return the seconds that a query of an event may take; a slow machine gives it more by PGMEM_HOOK_PATIENCE."""
+    return _QUERY_S[kind] * _number("PGMEM_HOOK_PATIENCE", 1)
+
+
+def _number(name: str, default: int, least: int = 1) -> int:
     text = os.environ.get(name, "")
-    return int(text) if text.isdecimal() and int(text) >= 100 else default
+    return int(text) if text.isdecimal() and int(text) >= least else default
 
 
 def _give_up_after(seconds: float, event: Event) -> None:

@@ -175,11 +175,11 @@ def reads(client: str, event: str) -> bool:
     return _folded(event) not in _SILENT.get(client, ())
 
 
-def output(client: str, event: str, text: str, reason: str = "") -> str:
+def output(client: str, event: str, text: str, reason: str = "", notice: str = "") -> str:
     """Return what brings a text to the model of a client; empty where the event takes none.
 
     `systemMessage` and plain text of tool events are shown to the person or to nobody; `additionalContext` is what the
-    model reads. With a reason the person is asked, where the client can.
+    model reads. With a reason the person is asked, where the client can; a notice is for the person alone.
     """
     reason = reason if asks(client, event) else ""
     text = text if reads(client, event) else ""
@@ -200,7 +200,9 @@ def output(client: str, event: str, text: str, reason: str = "") -> str:
     said = {"additionalContext": text} if text else {}
     if reason:
         said |= {"permissionDecision": "ask", "permissionDecisionReason": reason}
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event, **said}}) if said else ""
+    shown = {"systemMessage": notice} if notice else {}
+    inner = {"hookSpecificOutput": {"hookEventName": event, **said}} if said else {}
+    return json.dumps({**inner, **shown}) if inner or shown else ""
 
 
 def _folded(event: str) -> str:

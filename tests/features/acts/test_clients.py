@@ -53,7 +53,7 @@ def asks(answer: Any) -> bool:
 
 
 class Client:
-    """The events of a client by their published forms, each answered by a process of its own."""
+    """The events of a client by their published forms, each answered by a separate process."""
 
     def __init__(self, name: str, hook: Hook, root: Path) -> None:
         self.name, self.hook, self.root = name, hook, root

@@ -55,7 +55,13 @@ def hook(dsn: str, data_dir: Path) -> Hook:
             check=False,
             timeout=60,
             cwd=Path(__file__).parents[3],
-            env={**kept, "PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(data_dir), **environment},
+            env={
+                **kept,
+                "PGMEM_DSN": dsn,
+                "PGMEM_DATA_DIR": str(data_dir),
+                "PGMEM_HOOK_PATIENCE": "20",  # other tests run beside this one
+                **environment,
+            },
         )
         assert (done.returncode, done.stderr) == (0, "")
         return json.loads(done.stdout) if done.stdout.strip() else None
