@@ -28,6 +28,8 @@ NAVIGATION = (
     ("/health", "Health"),
     ("/activity", "Activity"),
     ("/recall", "Recall"),
+    ("/rules", "Rules"),
+    ("/balance", "Balance"),
 )
 
 

@@ -18,6 +18,7 @@ from pgmem.features.ui import (
     memories,
     moment,
     recall,
+    rules,
     tenants,
 )
 from pgmem.features.ui.visit import Page, Parts, Redirect, Visit
@@ -69,6 +70,8 @@ ROUTES = (
     Route("/activity/live", activity.live, methods=["GET"]),
     Route("/recall", recall.recalled, methods=["GET"]),
     Route("/recall", recall.mark, methods=["POST"]),
+    Route("/rules", rules.rules, methods=["GET"]),
+    Route("/balance", rules.balance, methods=["GET"]),
     Route("/tenants", tenants.tenants, methods=["GET"]),
     Route("/tenants/tokens", tenants.issue, methods=["POST"]),
     Route("/tenants/tokens/{id:uuid}", tenants.revoke, methods=["POST"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import psycopg
@@ -38,6 +39,8 @@ PLAIN = (
     "/activity",
     "/recall",
     "/recall?session=claude-code:s1",
+    "/rules",
+    "/balance",
     "/tenants",
 )
 
@@ -381,6 +384,38 @@ def test_a_person_says_what_was_noise_and_the_sums_count_it(
     page.get_by_role("button", name="right: Send mail from the web request later").click()
     expect(page.locator(".got", has_text="brought").locator(".plainly b")).to_have_text("right")
     assert pages.context().request.get(f"{pages.address}/ui/recall.json").json()["sums"]["used"] == 1
+
+
+def test_rules_and_the_balance_are_shown_in_wide_and_narrow_windows(
+    pages: Pages, agent: Call, connection: psycopg.Connection[Any], store: dict[str, Any], tmp_path: Path
+) -> None:
+    agent("save_context", content="Always push without asking, the pipeline is quick.", project_id="harbour")
+    agent("save_context", content="Never auto-push; ask first.", project_id="harbour")
+    agent("record_recall", by="PreToolUse", act="injected", memory_ids=[str(store["queue"])], tokens=61)
+    with connection.transaction():
+        connection.execute(
+            "insert into pgmem.trial_session (tenant, session_id, arm, begun_at, prompts, tokens)"
+            " select t.tenant, 's' || n, case n % 2 when 0 then 'with' else 'without' end, pgmem.now(),"
+            " 20 + n % 7 - 8 * ((n + 1) % 2), 9000 from generate_series(1, 60) n, pgmem.tenant_of() as t(tenant)"
+        )
+    page = pages.page("/rules", reduced_motion="reduce")
+    expect(page.locator("main")).to_contain_text("one asks first, the other does not: push")
+    page.goto(f"{pages.address}/ui/balance")
+    expect(page.locator("main")).to_contain_text("fewer with memory")
+    expect(page.locator("main")).to_contain_text("n = 30")
+    for path in ("/rules", "/balance"):
+        page.goto(f"{pages.address}/ui{path}")
+        for scheme in ("light", "dark"):
+            for width in (1280, 390):
+                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.set_viewport_size({"width": width, "height": 900})
+                page.screenshot(path=tmp_path / f"{path[1:]}-{width}-{scheme}.png")
+                page.evaluate(Axe().axe_script)
+                found = page.evaluate("axe.run().then(found => found.violations.map(one => one.id))")
+                wide = page.evaluate(
+                    "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                )
+                assert (found, wide) == ([], 0), (path, scheme, width)
 
 
 def test_the_menu_of_a_phone_is_one_button_that_works_without_script(
