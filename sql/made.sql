@@ -301,6 +301,19 @@ BEGIN ATOMIC
 END;
 
 
+-- The rows of the view act.
+create or replace function pgmem.rows_of_act()
+ RETURNS TABLE(at timestamp with time zone, act text, key text, project text, session_id text, memory_ids uuid[])
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pgmem', 'pg_temp'
+ SET client_min_messages TO 'notice'
+AS $function$
+  select a.at, a.act, a.key, a.project, a.session_id, a.memory_ids
+  from pgmem.act_event a where a.tenant = any ((select pgmem.visible_tenants())::text[])
+$function$;
+
+
 -- The rows of the view approval.
 create or replace function pgmem.rows_of_approval()
  RETURNS TABLE(id uuid, preview text, org_id text, user_id text, issued_to text, issued_at timestamp with time zone, expires_at timestamp with time zone, used_at timestamp with time zone, used_by uuid, spent_by text)
@@ -599,6 +612,19 @@ create or replace function pgmem.rows_of_session()
  SET search_path TO 'pgmem', 'pg_temp'
  SET client_min_messages TO 'notice'
 AS $function$select n.id, n.props ->> 'objective' as objective, array(select jsonb_array_elements_text(n.props -> 'actions_taken')) as actions_taken, array(select jsonb_array_elements_text(n.props -> 'decisions_made')) as decisions_made, array(select jsonb_array_elements_text(n.props -> 'open_items')) as open_items, array(select jsonb_array_elements_text(n.props -> 'next_actions')) as next_actions, (select count(*) from pgmem.visible_edge e where e.src = n.seq and e.rel = 'PRODUCED') as produced, array(select jsonb_array_elements_text(n.props -> 'citation')) as citation, n.project, n.scope, n.focus, n.status, n.valid_from, n.valid_to, n.source, n.trust_level, n.agent_id, n.org_id, n.user_id, n.created_at, n.updated_at, pgmem.author(n.seq, n.version, n.agent_id) as author from pgmem.visible_node n where n.label = 'Session'$function$;
+
+
+-- The rows of the view trial.
+create or replace function pgmem.rows_of_trial()
+ RETURNS TABLE(session_id text, project text, arm text, begun_at timestamp with time zone, prompts integer, tokens bigint, failed integer, repeated integer)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pgmem', 'pg_temp'
+ SET client_min_messages TO 'notice'
+AS $function$
+  select t.session_id, t.project, t.arm, t.begun_at, t.prompts, t.tokens, t.failed, t.repeated
+  from pgmem.trial_session t where t.tenant = any ((select pgmem.visible_tenants())::text[])
+$function$;
 
 
 -- The rows of the view turn.

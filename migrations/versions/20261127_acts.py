@@ -6,7 +6,7 @@ from alembic import op
 
 from pgmem.install.schema import run
 
-revision, down_revision = "20261127_acts", "20261127_ranking"
+revision, down_revision = "20261127_acts", "20261127_labels"
 
 
 def upgrade() -> None:

@@ -407,7 +407,7 @@ def test_rules_and_the_balance_are_shown_in_wide_and_narrow_windows(
         page.goto(f"{pages.address}/ui{path}")
         for scheme in ("light", "dark"):
             for width in (1280, 390):
-                page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+                page.emulate_media(color_scheme=scheme)
                 page.set_viewport_size({"width": width, "height": 900})
                 page.screenshot(path=tmp_path / f"{path[1:]}-{width}-{scheme}.png")
                 page.evaluate(Axe().axe_script)
