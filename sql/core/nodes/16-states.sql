@@ -3,8 +3,11 @@
 -- What is said of a named thing are states, each with a period on the axis of truth, and they may be saved in any order.
 -- A state that is saved with a valid_from holds for its period, whatever was said of that before (the sequenced update of
 -- SQL:2011), and what was said of other times stays. A period without an end is open: it reaches to where a state begins
--- that was saved before it and begins after it, and it ends the open ones that begin before it. The parts that a state
--- leaves to others are in yields.
+-- that was saved before it and begins after it, and it covers the open ones that begin before it. These stay on record, so
+-- that an end that is set later says the same as one that was set at once: what it covered is true again behind it. The
+-- parts that a state leaves to others are in yields.
+--
+-- A change without a valid_from takes the place of the present state, and of the open ones that it covers (number_version).
 --
 -- The row of node is the state that is true now, or the one saved last where none is; the others are rows of node_version
 -- whose replaced_at is infinity. A state that becomes true while nobody writes is read from there, from turns_at on
@@ -119,13 +122,7 @@ begin
     return p_node;
   end if;
   delete from pgmem.node_version v where v.node_seq = p_node.seq and v.version = v_new.version;
-  -- An open state that was saved before ends where this one begins.
-  if v_new.version > p_node.version and v_new.valid_to is null and p_node.valid_to is null
-      and v_new.begins_at > p_node.begins_at then
-    perform pgmem.keep_state(p_node, v_new.begins_at, v_new.recorded_at);
-  else
-    perform pgmem.keep_state(p_node);
-  end if;
+  perform pgmem.keep_state(p_node);
   p_node := pgmem.make_present(p_node, v_new);
   perform pgmem.store_embedding(p_node);
   return p_node;
@@ -276,15 +273,11 @@ begin
   v_new.recorded_at := greatest(pgmem.clock(), v_last + interval '1 microsecond');
   v_new.updated_at := pgmem.now();
   v_new.status := 'active';
-  update pgmem.node_version v set replaced_at = v_new.recorded_at,
-    ends_at = case when v.version = v_restated then '-infinity' else v_new.begins_at end
-  where v.node_seq = v_old.seq and v.replaced_at = 'infinity'
-    and (v.version = v_restated or v_open and v.valid_to is null and coalesce(v.begins_at, '-infinity') < v_new.begins_at);
+  update pgmem.node_version v set replaced_at = v_new.recorded_at, ends_at = '-infinity'
+  where v.node_seq = v_old.seq and v.replaced_at = 'infinity' and v.version = v_restated;
   if v_period @> v_now or not v_is_now or v_restated = v_old.version then
     if v_restated = v_old.version then
       perform pgmem.keep_state(v_old, '-infinity', v_new.recorded_at);
-    elsif v_open and v_old.valid_to is null and coalesce(v_old.begins_at, '-infinity') < v_new.begins_at then
-      perform pgmem.keep_state(v_old, v_new.begins_at, v_new.recorded_at);
     else
       perform pgmem.keep_state(v_old);
     end if;

@@ -375,7 +375,8 @@ $$;
 -- A change of updated_at or confidence alone makes no version, and neither does a renewal that only composes the
 -- characters of a text; last_hygiene_at of a project is a time, and so is the end of an item's time to live, which reads
 -- postpone. A revert brings the start of the state that it puts back in begins_at; whoever else writes a node leaves
--- begins_at as it was. A change of a state leaves to those saved after it what it left to them before. Who gives a
+-- begins_at as it was. A change of a state leaves to those saved after it what it left to them before, and one without a
+-- valid_from ends with an open state those that it covers. Who gives a
 -- state its number (add_state, settled) has set all of this.
 create or replace function pgmem.number_version() returns trigger
 language plpgsql set search_path = pgmem, pg_temp as $$
@@ -400,6 +401,12 @@ begin
       new.yields := coalesce(old.yields, '{}') + pgmem.states_after(old.seq, old.version);
       new.told := null;
       new.recorded_at := pgmem.recorded_next(old.seq, old.recorded_at);
+    end if;
+    if old.valid_from is not null and new.valid_from is null and old.valid_to is null
+        and (old.title, old.props) is distinct from (new.title, new.props) then
+      update pgmem.node_version v set replaced_at = new.recorded_at, ends_at = old.begins_at
+      where v.node_seq = old.seq and v.replaced_at = 'infinity' and v.valid_to is null
+        and coalesce(v.begins_at, '-infinity') < old.begins_at;
     end if;
     new.begins_at := pgmem.state_begins(new.valid_from, new.valid_to,
       case when old.title <> new.title or old.props <> new.props then new.recorded_at end, new.begins_at);

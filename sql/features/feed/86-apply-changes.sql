@@ -113,11 +113,6 @@ begin
       where r.region @> v_moment and pgmem.is_live_status((states[r.place]).status) limit 1) end;
     if v_found <> present then
       v_other := states[v_found];
-      if v_found > present and v_other.valid_to is null and v_row.valid_to is null and v_other.begins_at > v_row.begins_at then
-        v_row.ends_at := v_other.begins_at;
-        v_row.replaced_at := v_other.ingested_at;
-        states[present] := v_row;
-      end if;
       v_other.replaced_at := 'infinity';
       states[v_found] := v_other;
       present := v_found;
@@ -151,15 +146,12 @@ begin
       v_holds := v_restated = present or not pgmem.valid_at(v_row.begins_at, v_row.valid_to, v_moment)
         or v_row.yields @> v_moment
         or pgmem.valid_at(v_state.valid_from, v_state.valid_to, v_moment) and (v_state.yields @> v_moment) is not true;
-      for v_other in
-        select o.* from unnest(states) o
-        where o.replaced_at = 'infinity' and (o.version <> present or v_holds) and (o.version = v_restated
-          or v_state.valid_to is null and o.valid_to is null and coalesce(o.begins_at, '-infinity') < v_state.valid_from)
-      loop
+      v_other := states[v_restated];
+      if v_restated is not null and v_other.replaced_at = 'infinity' and (v_restated <> present or v_holds) then
         v_other.replaced_at := v_moment;
-        v_other.ends_at := case when v_other.version = v_restated then '-infinity' else v_state.valid_from end;
-        states[v_other.version] := v_other;
-      end loop;
+        v_other.ends_at := '-infinity';
+        states[v_restated] := v_other;
+      end if;
       present := case when v_holds then v_place else present end;
     else
       v_state.begins_at := pgmem.state_begins(v_state.valid_from, v_state.valid_to,
@@ -170,6 +162,17 @@ begin
                                         v_state.begins_at);
       v_row.replaced_at := greatest(v_moment, v_row.ingested_at + interval '1 microsecond');
       states[present] := v_row;
+      if v_row.valid_from is not null and v_state.valid_from is null and v_row.valid_to is null
+          and (v_state.title, v_state.props) <> (v_row.title, v_row.props) then
+        for v_other in
+          select o.* from unnest(states) o
+          where o.replaced_at = 'infinity' and o.valid_to is null and coalesce(o.begins_at, '-infinity') < v_row.begins_at
+        loop
+          v_other.replaced_at := v_row.replaced_at;
+          v_other.ends_at := v_row.begins_at;
+          states[v_other.version] := v_other;
+        end loop;
+      end if;
       present := v_place;
     end if;
     states[v_place] := v_state;

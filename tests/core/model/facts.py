@@ -2,7 +2,8 @@
 
 A day is answered by the last statement that covers it (the sequenced update of SQL:2011: who speaks later has the
 period that it names, and no other). An open statement, one without an end, leaves the days on which another one held
-that was said before and begins later, and ends the open ones that begin before it.
+that was said before and begins later, and covers the open ones that begin before it: behind an end that is set later
+they hold again. What is said without a start takes the place of the present state and of those that this one covers.
 """
 
 from __future__ import annotations
@@ -103,18 +104,10 @@ class Thing:
         return found
 
     def settle(self, now: datetime) -> None:
-        """The next write finds the present state; an open one that was said before ends where this one begins."""
+        """The next write finds the present state."""
         found = self.present_at(now)
-        last = self.present
-        if found.version == last.version:
+        if found.version == self.row:
             return
-        if (
-            found.version > last.version
-            and found.end is None
-            and last.end is None
-            and found.begin > last.begin
-        ):
-            self.facts[last.version] = replace(last, replaced=found.recorded, closed=found.begin)
         self.row = found.version
         self.facts[self.row] = replace(found, replaced=NOW, closed=None)
         when, facts, _ = self.known[-1]
@@ -181,6 +174,10 @@ class Thing:
         if closed == ALWAYS or closed < last.begin:
             closed = ALWAYS if closed == ALWAYS else closed
         self.facts[last.version] = replace(last, replaced=moment, closed=closed)
+        if not same and last.valid_from is not None and valid_from is None and last.end is None:
+            for fact in list(self.facts.values()):
+                if fact.replaced == NOW and fact.end is None and fact.begin < last.begin:
+                    self.facts[fact.version] = replace(fact, replaced=moment, closed=last.begin)
         version = max(self.facts) + 1
         self.facts[version] = Fact(version, content, status, valid_from, valid_to, begins, moment, leaves)
         self.row = version
@@ -242,10 +239,6 @@ class Thing:
         for fact in list(self.facts.values()):
             if fact.replaced == NOW and fact is restated:
                 self.facts[fact.version] = replace(fact, replaced=moment, closed=ALWAYS)
-            elif fact.replaced == NOW and valid_to is None and fact.end is None and fact.begin < valid_from:
-                moves = fact.version != last.version or added.holds(now) or not held_now or restated is last
-                if moves:
-                    self.facts[fact.version] = replace(fact, replaced=moment, closed=valid_from)
         self.facts[added.version] = added
         if added.holds(now) or not held_now or restated is last:
             self.row = added.version
