@@ -7,5 +7,6 @@ They are rendered on the server; every page is a plain URL, and the same URL wit
 calls `Memory` and nothing else: the rules are in the verbs.
 """
 
+NEEDS = ("cards",)  # which a page shows and decides
 COMMANDS = {"ui": ("Serve", "commands:ui", "mcp")}
 REPORT = "report"

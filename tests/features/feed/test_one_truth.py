@@ -51,7 +51,9 @@ def told(choose: Random) -> list[Telling]:
                 tellings.append(replace(state, ends=begins + timedelta(days=days)))
         if choose.random() < 0.4:
             within = begins + timedelta(days=choose.randint(2, 12))
-            tellings.append(Telling(f"short {number}", within, within + timedelta(days=choose.randint(0, 10))))
+            tellings.append(
+                Telling(f"short {number}", within, within + timedelta(days=choose.randint(0, 10)))
+            )
     return tellings
 
 
@@ -174,7 +176,9 @@ def test_a_change_without_a_start_takes_the_place_of_all_that_the_present_state_
         when = BEGIN.replace(month=begins)
         store.call(user, BEGIN + number * STEP, "upsert_entity", entity_name="Pilot", fact=fact, project_id="quay", valid_from=when)  # fmt: skip
     for moment, ends in ((BEGIN + MONTH, None), (BEGIN + 2 * MONTH, BEGIN + 2 * MONTH)):
-        store.call(user, moment, "upsert_entity", entity_name="Pilot", fact="three", project_id="quay", valid_to=ends)
+        store.call(
+            user, moment, "upsert_entity", entity_name="Pilot", fact="three", project_id="quay", valid_to=ends
+        )
     days = [BEGIN.replace(month=1), BEGIN, BEGIN + MONTH + STEP, BEGIN + 3 * MONTH]
     found = store.connection.execute(
         "select (select s.props ->> 'fact' from pgmem.states_at(d, null) s where s.label = 'EntityFact') as fact"
