@@ -25,7 +25,7 @@ WRITERS = {
     "card_subject": "add_subjects card_changed carry_card import_card refresh_card store_trajectory take_secret weigh_card",
     "edge": "create_relations delete_entities delete_relations hold_both insert_edge outdate_fact refresh_links remove_edge settle_conflict",
     "node": "adopt confirm_node decay_scores delete_node ensure_project expire_turns forget_by_ttl hide_items insert_node join_states make_present mark_hygiene put_back record_version refresh_states rename_files renew_items renew_memories renew_names set_status spend_token take_secret update_node",
-    "node_version": "add_state adopt import_versions join_states keep_state record_version renew_memories settled",
+    "node_version": "add_state adopt import_versions join_states keep_state number_version record_version renew_memories settled",
     "save_attempt": "apply_review bury_saves import_save record_attempt resolve_review retry_save sweep sweep_texts",
 }
 """Which functions write a table."""

@@ -1,4 +1,4 @@
-"""The same knowledge is the same truth: told in one store, in another order, at once, by import, or by sync of two stores."""
+"""The same knowledge is the same truth: saved in one store, in another order, at once, by import, or by sync of two stores."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Telling:
     ends: datetime | None
 
 
-def told(choose: Random) -> list[Telling]:
+def knowledge(choose: Random) -> list[Telling]:
     """Open states that begin in different months, some of which end; short ones within a month; ends that are corrected.
 
-    An end that is the begin withdraws a state. A short state that is told for a period takes it from whatever was said
+    An end that is the begin withdraws a state. A short state that is saved for a period takes it from whatever was said
     before, so only those that lie within a month say the same in any order.
     """
     months = [BEGIN + number * MONTH for number in sorted(choose.sample(range(-8, 6), choose.randint(1, 4)))]
@@ -44,7 +44,7 @@ def told(choose: Random) -> list[Telling]:
     for number, begins in enumerate(months):
         state = Telling(f"word {number}", begins, None)
         tellings.append(state)
-        if choose.random() < 0.5:  # its end is told later, and that may be corrected
+        if choose.random() < 0.5:  # its end is set later, and that may be corrected
             for _ in range(choose.randint(1, 2)):
                 until = months[number + 1] if number + 1 < len(months) else begins + 5 * MONTH
                 days = choose.choice([0, choose.randint(1, (until - begins).days - 1)])
@@ -60,10 +60,10 @@ def told(choose: Random) -> list[Telling]:
 def any_order(choose: Random, tellings: list[Telling]) -> list[Telling]:
     """An order in which a correction stays behind what it corrects, and that behind the states that begin before it.
 
-    One that is told in between leaves for good what the other one held then (0037).
+    One that is saved in between leaves for good what the other one held then (0037).
     """
     left = list(tellings)
-    order = []
+    order: list[Telling] = []
     while left:
         first = {(t.word, t.begins): t for t in reversed(left)}
         able = [
@@ -77,7 +77,7 @@ def any_order(choose: Random, tellings: list[Telling]) -> list[Telling]:
 
 
 def truth(tellings: list[Telling], day: datetime) -> str | None:
-    """The latest begin of the states that hold on a day, each with the end that was told last."""
+    """The latest begin of the states that hold on a day, each with the end that was set last."""
     last = {(t.word, t.begins): t for t in tellings}
     holds = [t for t in last.values() if t.begins <= day and (t.ends is None or day <= t.ends)]
     return max(holds, key=lambda t: t.begins).word if holds else None
@@ -88,7 +88,7 @@ def begin(store: Store, user: str) -> None:
     store.call(user, BEGIN, "save_session", objective="open", project_id="quay")
 
 
-def tell(store: Store, user: str, now: datetime, telling: Telling) -> None:
+def save(store: Store, user: str, now: datetime, telling: Telling) -> None:
     answer = store.call(
         user, now, "remember", label="Technology", properties={"name": "Pilot", "notes": telling.word}, project_id="quay",
         valid_from=telling.begins, valid_to=telling.ends,
@@ -108,7 +108,7 @@ def imported(store: Store, user: str, now: datetime, other: str) -> None:
 
 def play(stores: list[Store], seed: int) -> None:
     choose = Random(seed)
-    tellings = told(choose)
+    tellings = knowledge(choose)
     here, there, *_ = stores
     days = sorted(
         {day + step for t in tellings for day in (t.begins, t.ends or t.begins, t.begins + MONTH) for step in (-STEP, 0 * STEP, STEP)}
@@ -117,9 +117,9 @@ def play(stores: list[Store], seed: int) -> None:
     for _ in tellings:
         moments.append(moments[-1] + timedelta(days=choose.choice([0, 0, 3]), minutes=1))
     now = moments[-1]
-    ways = {"as told": tellings, "another order": any_order(choose, tellings)}
+    ways = {"as given": tellings, "another order": any_order(choose, tellings)}
     last = list({(t.word, t.begins): t for t in tellings}.values())
-    # One that is told with its end takes the whole period from what was said before, also from a short one within.
+    # One that is saved with its end takes the whole period from what was said before, also from a short one within.
     ways["at once"] = [
         telling
         for is_short in (False, True)
@@ -128,13 +128,13 @@ def play(stores: list[Store], seed: int) -> None:
     for way, order in ways.items():
         begin(here, f"{way} {seed}")
         for moment, telling in zip(moments, order, strict=False):
-            tell(here, f"{way} {seed}", moment, telling)
-    imported(here, f"as told {seed}", now, f"imported {seed}")
+            save(here, f"{way} {seed}", moment, telling)
+    imported(here, f"as given {seed}", now, f"imported {seed}")
     apart = f"apart {seed}"
     begin(here, apart)
     begin(there, apart)
     for moment, telling in zip(moments, tellings, strict=False):
-        tell(choose.choice([here, there]), apart, moment, telling)
+        save(choose.choice([here, there]), apart, moment, telling)
         if choose.random() < 0.3:
             asyncio.run(in_step([here, there], apart, moment))
     asyncio.run(in_step([here, there], apart, now))
@@ -148,12 +148,12 @@ def play(stores: list[Store], seed: int) -> None:
 
 
 @pytest.mark.parametrize("part", range(4))
-def test_the_same_knowledge_is_the_same_truth_however_it_is_told(stores: list[Store], part: int) -> None:
+def test_the_same_knowledge_is_the_same_truth_however_it_is_given(stores: list[Store], part: int) -> None:
     for seed in range(part, HISTORIES, 4):
         play(stores, seed)
 
 
-def test_what_an_open_state_covered_holds_again_behind_an_end_that_is_told_later(stores: list[Store]) -> None:
+def test_what_an_open_state_covered_holds_again_behind_an_end_that_is_set_later(stores: list[Store]) -> None:
     january, february, march = (BEGIN.replace(month=month) for month in (1, 2, 3))
     one, two = Telling("one", january, None), Telling("two", february, None)
     april = BEGIN.replace(month=4)
@@ -163,7 +163,7 @@ def test_what_an_open_state_covered_holds_again_behind_an_end_that_is_told_later
     ):
         begin(stores[0], user)
         for number, telling in enumerate(order):
-            tell(stores[0], user, BEGIN + number * STEP, telling)
+            save(stores[0], user, BEGIN + number * STEP, telling)
         assert said(stores[0], user, april, [february, march, april]) == ["two", "two", "one", ["one"]]
 
 
