@@ -21,6 +21,7 @@ from benchmarks.databases import Progress
 from benchmarks.timing import Report
 from pgmem.cli.group import CONTEXT, Group
 from pgmem.cli.options import Rows, exit_on_error, given, stop, terminal
+from pgmem.data_folder import running_dsn
 from pgmem.errors import InvalidArgument
 from pgmem.memory import Memory
 from pgmem.server.embedded import temporary_server
@@ -623,8 +624,11 @@ def hooks(
     json_file: JsonFile = None,
     memories: Annotated[int, typer.Option("--memories", min=10, help="Decisions in the project.")] = 1_000,
     rounds: Annotated[int, typer.Option("--rounds", min=2, help="Sessions to measure.")] = 40,
+    prompts_only: Annotated[
+        bool, typer.Option("--prompts-only", help="Count right lines alone, of tickets.json.")
+    ] = False,
 ) -> None:
-    """Measure how long a session waits for each event of `pgmem hook`, on a temporary server."""
+    """Measure how long a session waits for each event of `pgmem hook`, or which prompts it answers rightly."""
     from benchmarks import hooks as bench
 
     async def run(progress: Progress) -> dict[str, Any]:
@@ -635,11 +639,20 @@ def hooks(
                 place = Path(folder) / "work"
                 place.mkdir()
                 environment = {"PGMEM_DATA_DIR": str(settings.data_dir)}
+                if prompts_only:
+                    dsn = running_dsn(None, settings.data_dir)
+                    assert dsn is not None
+                    return await bench.tickets(memory, dsn, place, progress=progress)
                 return await bench.run(
                     memory, place, environment, memories=memories, rounds=rounds, progress=progress
                 )
 
     report = _reported(json_file, lambda bars: anyio.run(run, bars))
+    if prompts_only:
+        names = ("store", "half", "prompts", "right", "lines", "right_lines", "with_opening", "answered")
+        _print("Prompts: how many", names, [tuple(row[name] for name in names) for row in report["rows"]])
+        _print("Not brought", ("store", "prompt"), report["missed"])
+        return
     rows = []
     for row in report["rows"]:
         figures = (f"{row[name]:.0f}" for name in ("p50_ms", "p95_ms", "cpu_p50_ms"))

@@ -1,5 +1,6 @@
-"""How long a session waits for `pgmem hook`: each event in a separate process, with the server running.
+"""How long a session waits for `pgmem hook`, and whether it is brought the right lines.
 
+Each event is timed in a separate process, with the server running.
 The time is that of the whole process, from its start to its end, as a client waits for it; beside it is the
 processor time of the process alone, which other work on the machine changes little. The floor is a Python that does
 nothing, started between the events.
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import Corpus
-from benchmarks.databases import Progress
+from benchmarks.databases import Progress, unseen
 from benchmarks.timing import quantile
 from pgmem.memory import Memory
 from pgmem.programs import AGAIN
@@ -167,3 +169,113 @@ def _session(
     yield event("SubagentStop", stop_hook_active=False, agent_id="a", agent_transcript_path=str(transcript))
     say(20)
     yield event("SessionEnd", reason="other")
+
+
+TICKETS = Path(__file__).with_name("tickets.json")
+_SHOWN = re.compile(r"^- \[[^\]]*, ([0-9a-f]{8})\]", re.MULTILINE)
+
+
+async def tickets(
+    memory: Memory, dsn: str, folder: Path, file: Path = TICKETS, *, progress: Progress = unseen
+) -> dict[str, Any]:
+    """Ask prompts whose right decisions are known, in sessions of the hook, and count the lines that it brings.
+
+    The thresholds of the hook were chosen on the tickets in even places; those in odd ones are to be reported.
+
+    Args:
+        memory: an empty store.
+        dsn: where it lies.
+        folder: an empty folder.
+        file: stores with decisions, notes, tickets (a prompt and the places of the decisions that are right) and
+            foreign prompts, which are to get nothing; and prompts in other languages than the store.
+        progress: called with (what, done, of) as work goes on.
+
+    Returns:
+        {bench, rows: [{store, half, prompts, right, lines, right_lines, tokens, with_opening, answered}], missed}
+    """
+    data = json.loads(file.read_text(encoding="utf-8"))
+    languages = data["languages"]
+    stores = {**data["stores"], **languages["stores"]}
+    ids: dict[str, list[str]] = {}
+    for number, (name, kept) in enumerate(stores.items(), 1):
+        ids[name] = await _fill_store(memory, name, kept)
+        progress("saving", number, len(stores))
+    await memory.refresh_statistics()
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    missed: list[list[str]] = []
+
+    def ask(place: int, name: str, store: str, half: str, prompt: str, right: list[int]) -> None:
+        wanted = {ids[store][one] for one in right}
+        alone = _brought(dsn, folder / f"{name}-{place}", store, prompt, opening=False)
+        row = rows.setdefault((name, half), dict.fromkeys(_COUNTS, 0))
+        found = _SHOWN.findall(alone)
+        row["prompts"] += 1
+        row["right"] += bool(wanted & set(found))
+        row["lines"] += len(found)
+        row["right_lines"] += len(wanted & set(found))
+        row["tokens"] += len(alone) // 4
+        row["answered"] += bool(alone)
+        if wanted:
+            both = _brought(dsn, folder / f"{name}-{place}-b", store, prompt, opening=True)
+            row["with_opening"] += bool(wanted & set(_SHOWN.findall(both)))
+            if not wanted & set(found):
+                missed.append([store, prompt])
+
+    asked = [
+        (name, store, half, prompt, right)
+        for store, kept in data["stores"].items()
+        for name, half, prompt, right in _prompts(store, kept)
+    ]
+    for language, prompt, right in languages["tickets"]:
+        asked.append((f"in {language}", languages["of"], "all", prompt, right))
+    asked += [
+        ("in four languages, foreign", languages["of"], "all", prompt, []) for prompt in languages["foreign"]
+    ]
+    for store, kept in languages["stores"].items():
+        asked += [(name, store, "all", prompt, right) for name, _, prompt, right in _prompts(store, kept)]
+    for place, (name, store, half, prompt, right) in enumerate(asked):
+        ask(place, name, store, half, prompt, right)
+        progress("asking", place + 1, len(asked))
+    listed = [{"store": name, "half": half, **row} for (name, half), row in rows.items()]
+    return {"bench": "tickets", "rows": listed, "missed": missed}
+
+
+_COUNTS = ("prompts", "right", "lines", "right_lines", "tokens", "with_opening", "answered")
+
+
+def _prompts(store: str, kept: dict[str, Any]) -> Iterator[tuple[str, str, str, list[int]]]:
+    for place, (prompt, right) in enumerate(kept["tickets"]):
+        yield store, ("even", "odd")[place % 2], prompt, right
+    for prompt in kept["foreign"]:
+        yield f"{store}, foreign", "all", prompt, []
+
+
+async def _fill_store(memory: Memory, name: str, kept: dict[str, Any]) -> list[str]:
+    """Save the decisions and notes of a store, and return the first digits of the ids of its decisions."""
+    await memory.save_session("Work begins.", name)
+    ids = []
+    for title, rationale in kept["decisions"]:
+        saved = await memory.save_decision(title, rationale, name)
+        ids.append(str(saved.artifact_id)[:8])
+    for note in kept.get("notes", ()):
+        await memory.save_context(note, name)
+    return ids
+
+
+def _brought(dsn: str, folder: Path, project: str, prompt: str, *, opening: bool) -> str:
+    """Return what a session gets with a prompt, and with its opening where it has one."""
+    from pgmem.features.editor import events
+    from pgmem.features.editor.libpq import Connection
+    from pgmem.features.editor.state import Session
+
+    os.environ["PGMEM_PROJECT"] = project
+    given = {"session_id": folder.name, "cwd": str(folder.parent), "prompt": prompt}
+    session = Session(folder, "claude-code", folder.name)
+    event = events.Event("UserPromptSubmit", "prompt", "claude-code", given, session, folder)
+    with Connection(dsn) as connection:
+        begun = (
+            events.start(event._replace(name="SessionStart", kind="start"), connection).text
+            if opening
+            else ""
+        )
+        return begun + events.prompt(event, connection).text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -39,7 +40,8 @@ SOURCES = {"FRESH": "s+", "STALE": "s~", "GONE": "s-", "UNCHECKABLE": "s?"}
 """The marks of a memory that names its sources: they say the same, have changed, are no more, were not checked."""
 _TEXTS = ("content", "rationale", "fact", "description", "body", "summary", "notes")
 _COUNTED = 200  # characters of the line that counts what an opening leaves out
-_NEAR_TOKENS = 60  # of all lines near a task together
+_END = re.compile(r"[.!?](?=\s)")
+_REASONS = 240  # characters of a reason beside its title
 
 
 def block(project: str | None, heading: str, lines: Iterable[str], max_tokens: int) -> tuple[str, int]:
@@ -261,23 +263,40 @@ def conversation_lines(conversation: Mapping[str, Any] | None) -> list[str]:
 
 
 def near_lines(matches: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return the decisions near a task as lines of 60 tokens together."""
-    found = list(matches)
-    most = _NEAR_TOKENS * _CHARACTERS_A_TOKEN // max(len(found), 1) - 1
+    """Return the decisions near a task as lines: titles whole, and the beginning of their reasons."""
     lines = []
-    for match in found:
-        kind = "Always" if match["standing"] else f"Decided{by(match)}"
-        day = f"- [{kind}, {str(match['created_at'])[:10]}] "
-        lines.append(day + _line(str(match["title"]), max(most - len(day), 40)))
+    for match in matches:
+        day, title, reason = (
+            str(match["created_at"])[:10],
+            str(match["title"]),
+            str(match.get("reason") or ""),
+        )
+        if match["standing"]:
+            lines.append(
+                f"- [Always, {day}, {short_id(match)}] {_line(_titled(title, reason) if reason else title, 400)}"
+            )
+        elif replaced := match.get("replaced"):
+            because = f", because: {_begun(str(replaced['because']))}" if replaced.get("because") else ""
+            about = f"Replaced on {str(replaced['at'])[:10]}, {short_id(match)}"
+            lines.append(f"- [{about}] {_line(title, 300)} | now: {_line(str(replaced['by']), 300)}{because}")
+        else:
+            about = f"Decided{by(match)}, {day}, {short_id(match)}"
+            lines.append(f"- [{about}] {_line(title, 300)}{f': {_begun(reason)}' if reason else ''}")
     return lines
+
+
+def _begun(text: str) -> str:
+    """Return the beginning of a reason: its first sentences, as far as they go."""
+    text = " ".join(as_data(text).split())
+    if len(text) <= _REASONS:
+        return text
+    ends = [found.end() for found in _END.finditer(text[:_REASONS])]
+    return text[: ends[-1]].rstrip() if ends else _line(text, _REASONS).rstrip("…") + " (…)"
 
 
 def cuts_instructions(matches: Iterable[Mapping[str, Any]], lines: Iterable[str]) -> bool:
     """Return whether one of the lines of these matches has only the beginning of an instruction."""
-    return any(
-        match["standing"] and (line.endswith("…") or str(match["title"]).endswith("…"))
-        for match, line in zip(matches, lines, strict=True)
-    )
+    return any(match["standing"] and line.endswith("…") for match, line in zip(matches, lines, strict=True))
 
 
 def result_line(result: Mapping[str, Any]) -> str:
@@ -289,7 +308,9 @@ def result_line(result: Mapping[str, Any]) -> str:
     text = _titled(title, passage) if passage else title
     mark = f" {SOURCES[result['sources']]}" if result.get("sources") else ""
     old = ", outdated" if result.get("outdated_by") else ""
-    about = f"{result['label']}{by(result)}{mark}{old}, {str(result.get('created_at') or '')[:10]}"
+    wrong = f", named wrong on {str(result['wrong_at'])[:10]}" if result.get("wrong_at") else ""
+    day = str(result.get("created_at") or "")[:10]
+    about = f"{result['label']}{by(result)}{mark}{old}{wrong}, {day}, {short_id(result)}"
     return f"- [{about}] {_line(text, 800)}"
 
 

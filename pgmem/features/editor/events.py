@@ -13,7 +13,8 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -35,14 +36,23 @@ _LIMIT_S = {
     "keep": 20.0,
 }  # then the hook gives up
 _QUERY_S = {"start": 2.0, "prompt": 0.4, "file": 0.4, "result": 0.4, "child": 2.0, "keep": 10.0}
+_KEPT_S = 0.4  # of the time of a prompt, to print what has come
 _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
-_CANDIDATES, _MOST_NEAR = 12, 3  # decisions near a task: compared by the words of their titles, and brought
+_MOST_SAID = 16_000  # of a longer prompt the beginning and the end are sent
+_CANDIDATES, _MOST_NEAR = 8, 2  # decisions near a task: compared by the words of their titles, and brought
+# The least that a decision counts which is brought, and how much less than the best. The numbers were chosen on one
+# half of benchmarks/tickets.json and are reported on the other: python -m benchmarks hooks --prompts-only.
+_LEAST, _LEAST_BY_WORDS, _GAP = 0.9, 0.7, 0.1
+_TITLE, _REASON = (
+    1.5,
+    0.5,
+)  # what titles and reasons that a sentence speaks of whole count beside the words that both share
+_WORK = 0.1  # twice that counts an order to build something, and as much less a question about the world
+_CLEAR = 0.5  # relevance from which the answer to a sentence that asks nothing is brought
 _NO_CARDS = "PM010"  # a project without cards
+_TIMED_OUT = "57014"
 _FILES = 3  # that a task seems to be about
-_TITLE = 10.0  # what a title that a sentence speaks of whole counts beside the words that they share
-_REASON = 0.75  # and its reason, of that: a title says what a decision is about
-_PERSON = 1.0  # what it counts that a person decided it
 _MOST_A_CALL = 200
 _MOST_READ = 16_000_000  # bytes of a transcript at one event (the next one goes on), and of stdin
 _MOST_LINES = 4_096  # of a transcript, before what is read is sent
@@ -359,71 +369,119 @@ def _parts(found: Mapping[str, Any], opening: Mapping[str, Any]) -> texts.Openin
     )
 
 
-def _prompt(event: Event, connection: Connection) -> Brought:
+def prompt(event: Event, connection: Connection) -> Brought:
     """Bring what answers the prompt, and the decisions nearest to the work that it gives, once a session."""
     if event.client in _BRINGING_WORDS:  # their prompt events take no text for the model
         return _keep(event, connection)
     from pgmem.transcripts import prompted
 
-    prompt = prompted(payloads.prompt_of(event.given) or "")
-    _note_prompt(event, prompt)
-    if len(prompt) < 8:
+    said = payloads.prompt_of(event.given) or ""
+    _note_prompt(event, prompted(said))
+    if len(said) > _MOST_SAID:
+        said = f"{said[: _MOST_SAID // 4]}\n{said[-_MOST_SAID // 2 :]}"
+    said = prompted(said)
+    if len(said) < 4:
         return Brought()
     if not payloads.reads(event.client, event.name):
         return Brought()
+    end = time.monotonic() + _LIMIT_S["prompt"] - _KEPT_S
     project, root, _ = _begin(event, connection)
-    about = connection.call("prompt_sentences", prompt=prompt)
+    about = _in_time(event, connection, end, lambda: connection.call("prompt_sentences", prompt=said))
+    if about is None:
+        return Brought()
     sentences = about["sentences"]
     if not sentences:
         connection.rows("commit")
         return Brought("", project)
     vectors = _vectors(about["embedding_model"], sentences)
     model = about["embedding_model"] if vectors else None
-    answers: dict[str, Any] = {}
-    for place, sentence in enumerate(sentences[:_MOST_SENTENCES]):
-        answer = connection.call(
-            "search_answer",
-            query=sentence,
-            limit=6,
+    answers: dict[str, Mapping[str, Any]] = {}
+    asked: set[str] = set()
+    found = _in_time(
+        event,
+        connection,
+        end,
+        lambda: connection.call(
+            "memory_for_prompt",
+            prompt=said,
             project_id=project,
-            max_tokens=_PROMPT_TOKENS * 2,
-            answers_only=True,
-            embedding=vectors[place] if vectors else None,
+            embeddings=vectors or None,
             embedding_model=model,
-        )
-        results = answer["results"]
-        if answer["answered"] == "yes" and results:
-            answers |= {result["id"]: result for result in results}
-    near = connection.call(
-        "memory_for_prompt",
-        prompt=prompt,
-        project_id=project,
-        embeddings=vectors or None,
-        embedding_model=model,
-        limit=_CANDIDATES,
-    )["matches"]
+            limit=_CANDIDATES,
+        ),
+    )
+    near = nearest(found["matches"] if found else [], by_vectors=bool(vectors))
+    for place, sentence in enumerate(sentences[-_MOST_SENTENCES:], max(len(sentences) - _MOST_SENTENCES, 0)):
+        vector = vectors[place] if vectors else None
+        answer = _in_time(event, connection, end, _asking(connection, sentence, project, vector, model))
+        for result in answer["results"][:1] if answer and answer["answered"] == "yes" else ():
+            if about["asks"][place] or result["relevance"] >= _CLEAR:
+                answers[str(result["id"])] = result
+            if about["asks"][place]:
+                asked.add(str(result["id"]))
     connection.rows("commit")
-    near = nearest(near, by_words=bool(vectors))
-    found = {match["id"]: match for match in near} | answers
-    new = [result for result in found.values() if event.session.first("shown", str(result["id"]))]
-    new.sort(key=lambda result: result["id"] in answers)
-    decided = [result for result in new if result["id"] not in answers]
-    lines = texts.near_lines(decided)
-    is_cut = texts.cuts_instructions(decided, lines)
-    lines += [texts.result_line(result) for result in new if result["id"] in answers]
-    if root is not None:
-        lines += _files(event, connection, project, prompt)
+    # What answers a question comes again, whatever the session was shown.
+    known = {
+        one for one in (*answers, *map(_id_of, near)) if one not in asked and event.session.has("shown", one)
+    }
+    kept = [result for one, result in answers.items() if one not in known]
+    decided = [match for match in near if _id_of(match) not in {*known, *answers}]
+    lines = [texts.result_line(result) for result in kept] + texts.near_lines(decided)
+    is_cut = texts.cuts_instructions(decided, lines[len(kept) :])
+    files = _files(event, connection, project, said) if root is not None and time.monotonic() < end else []
     heading = f"{_ANSWERS} {_NOT_WHOLE}" if is_cut else _ANSWERS
-    text, shown = texts.block(project, heading, lines, _PROMPT_TOKENS)
-    return Brought(text, project, [result["id"] for result in new[:shown]])
+    text, shown = texts.block(project, heading, [*lines, *files], _PROMPT_TOKENS)
+    brought = [_id_of(one) for one in (*kept, *decided)][:shown]
+    for one, line in zip(brought, lines, strict=False):
+        if not line.endswith("…") and line in text:
+            event.session.first("shown", one)
+    return Brought(text, project, brought)
+
+
+def _asking(
+    connection: Connection, sentence: str, project: str, vector: list[float] | None, model: str | None
+) -> Callable[[], dict[str, Any]]:
+    return lambda: connection.call(
+        "search_answer",
+        query=sentence,
+        limit=3,
+        project_id=project,
+        max_tokens=_PROMPT_TOKENS,
+        answers_only=True,
+        embedding=vector,
+        embedding_model=model,
+    )
+
+
+def _id_of(match: Mapping[str, Any]) -> str:
+    return str(match["id"])
+
+
+def _in_time(
+    event: Event, connection: Connection, end: float, call: Callable[[], dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Call a verb for half of the time that is left at most; None if it does not come in time."""
+    left = end - time.monotonic()
+    if left < 0.1:
+        return None
+    try:
+        connection.rows("select set_config('statement_timeout', $1, true)", str(int(left * 500)))
+        return call()
+    except QueryFailed as error:
+        connection.rows("rollback")
+        connection.begin(_QUERY_S[event.kind], event.client)
+        if error.sqlstate != _TIMED_OUT:
+            raise
+        log(event.data_dir, event.name, "a part of the answer did not come in time")
+        return None
 
 
 def _first_prompt(event: Event, connection: Connection) -> Brought:
     """Bring with the first prompt what a session begins with, where a client takes no text at its start."""
     if not event.given.get("is_first"):
-        return _prompt(event, connection)
+        return prompt(event, connection)
     opening = start(event._replace(kind="start"), connection)
-    found = _prompt(event, connection)
+    found = prompt(event, connection)
     text = "\n".join(filter(None, (opening.text, found.text)))
     return Brought(text, opening.project, [*opening.ids, *found.ids])
 
@@ -444,24 +502,36 @@ def _files(event: Event, connection: Connection, project: str, prompt: str) -> l
     return [texts.files_line(paths)] if paths and event.session.first("files", " ".join(paths)) else []
 
 
-def nearest(matches: Sequence[Mapping[str, Any]], *, by_words: bool) -> Sequence[Mapping[str, Any]]:
-    """Return the few that a task gets of the decisions near it: those whose titles, or reasons, it speaks of most."""
-    if by_words:
+def nearest(matches: Sequence[Mapping[str, Any]], *, by_vectors: bool) -> list[Mapping[str, Any]]:
+    """Return the decisions that a task is to know: one that it names and that was replaced, and the nearest live ones.
+
+    A decision counts by the words that it shares with a sentence, and by how much of its title and its reason the
+    sentence speaks of. One that counts too little is left out, however empty the answer is.
+    """
+    left = [match for match in matches if match.get("replaced") and match["words"] >= _LEAST_BY_WORDS]
+    live = [match for match in matches if not match.get("replaced")]
+    shares = [0.0] * (2 * len(live))
+    if by_vectors:
         from pgmem import static_vectors
 
-        texts_of = [(m["about"], m[part] or "") for part in ("title", "reason") for m in matches]
-        shares = static_vectors.spoken_of(texts_of)
-        scores = {
-            id(m): m["words"] + _TITLE * max(title, _REASON * reason) + _PERSON * (m.get("by") == "person")
-            for m, title, reason in zip(matches, shares, shares[len(matches) :], strict=False)
-        }
-        matches = sorted(matches, key=lambda match: -scores[id(match)])
-    chosen, rest = matches[:_MOST_NEAR], matches[_MOST_NEAR:]
-    if rest and all(match.get("by") != "person" for match in chosen):
+        shares = static_vectors.spoken_of(
+            [(m["about"], m[part] or "") for part in ("title", "reason") for m in live]
+        )
+    ranked = []
+    for match, title, reason in zip(live, shares, shares[len(live) :], strict=False):
+        # A sentence in another language is compared by what it shares alone.
+        meant = _TITLE * title + _REASON * reason + _WORK * match["more"] if match["about"] else 0.0
+        least = _LEAST if by_vectors and match["about"] else _LEAST_BY_WORDS
+        ranked.append((match["words"] + meant - least, match))
+    ranked.sort(key=lambda one: -one[0])
+    chosen = [match for score, match in ranked[:_MOST_NEAR] if score >= 0 and ranked[0][0] - score <= _GAP]
+    if chosen and all(match.get("by") != "person" for match in chosen):
         # The last place is a person's, whose decision is half as near, however often an agent repeats the prompt.
-        said = (m for m in rest if m.get("by") == "person" and 2 * m["words"] >= chosen[0]["words"])
-        return [*chosen[: _MOST_NEAR - 1], next(said, chosen[-1])]
-    return chosen
+        rest = (match for score, match in ranked[len(chosen) :] if score >= 0 and match.get("by") == "person")
+        said = (match for match in rest if 2 * match["words"] >= chosen[0]["words"])
+        if (persons := next(said, None)) is not None:
+            chosen = [*chosen[: _MOST_NEAR - 1], persons]
+    return left + chosen
 
 
 def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:

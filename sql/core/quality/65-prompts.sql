@@ -1,20 +1,18 @@
 -- What a prompt is given
 --
--- A prompt that gives work gets the decisions, and what persons want done always, that are nearest to it, whether they answer it or not: who is
--- about to page a list by offsets asks nothing, and is to know what was decided. Each sentence of the prompt is compared
--- by itself, so that what is said around the task does not hide it:
+-- A prompt that gives work gets the decisions, and what persons want done always, that are about that work, whether they
+-- answer it or not: who is about to page a list by offsets asks nothing, and is to know what was decided. Each sentence of
+-- the prompt is compared by itself, so that what is said around the task does not hide it:
 --
---   score = words (4 at most) + 12 * cosine + shared words (2 at most)
---           + 2 for an order to build something, or a question for what was decided, if anything stored shares a word
---             with it or has a cosine of .12: "add two cups of flour" is an order too
---           - 2 for a question about the world, 1 for a remark
+--   words = the weights of its words that a title holds, and 0.45 of those that the reason holds
 --
--- Words of talk do not count. With a best score of 6.25 the prompt is a task of this project, and gets what is nearest,
--- however near; talk ("thanks, go on") has too few words, and work on something else neither words nor meaning of what
--- is stored, nor a verb of building. The numbers were chosen on nine small stores with 15 tasks in five wordings each and
--- 105 other prompts (benchmarks/prompts.json; two stores more were written before and looked at after), where they change
--- little around these. A cosine compares wholes; which of the nearest a task is about is in its words, and their vectors
--- are with the model: the hook takes those whose titles, or reasons, it speaks of most.
+-- The weight of a word is its rarity in the scope, 0 to 1. A word for a thing of the same kind (kindred) counts 0.7 of it:
+-- who is about to use React is to know that the frontend is in Svelte. Words of talk do not count, and common words
+-- (file, line, day) a half. The hook adds how much of a title and of a reason the sentence speaks of, by the vectors
+-- of their words, which are with the model, and brings nothing where both together are little (pgmem/features/editor/events.py).
+--
+-- A sentence in another language than the store is compared by the words that it shares alone: names, and terms of the trade.
+-- A long prompt is read at its beginning and at its end: what is pasted comes before the question or behind it.
 --
 -- A decision of an agent that was named as noise more often than as used is not among those that are near; the answer to a question it is.
 --
@@ -76,42 +74,166 @@ end;
 comment on function pgmem.gives_work is 'Whether the words of a sentence, in small letters, are an order to build or change something.';
 
 
+-- Words for things of one kind, as the stemmer leaves them: products that take each other's place, and words by which
+-- one thing is called. They find what a task is about where it shares no word with the decision.
+create or replace function pgmem.kindred(p_lexeme text) returns text[]
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  -- words: as is below
+  v_kinds constant text := '
+    ; react vue svelt angular htmx jqueri ember preact solid frontend templat ui compon widget
+    ; page screen view dialog form ui ; vitest jest mocha pytest junit runner test ; mock fake stub doubl sandbox
+    ; deploy releas ship rollout publish host hotfix product
+    ; hetzner aw azur gcp heroku vercel netlifi cloudflar digitalocean kubernet host server cloud
+    ; postgresql postgr mysql mariadb sqlite mongodb oracl databas db ; redi memcach cach
+    ; elasticsearch opensearch solr meilisearch typesens search index ; kafka rabbitmq nat sqs queue broker celeri
+    ; mqtt http grpc websocket protocol ; node deno bun python java go rust languag runtim
+    ; npm pnpm yarn pip poetri uv packag depend ; docker podman contain imag
+    ; github gitlab bitbucket jenkin ci pipelin build ; terraform pulumi ansibl infrastructur
+    ; datadog grafana prometheus monitor metric ; influxdb timescaledb prometheus flux seri timeseri
+    ; stripe adyen paypal molli payment charg card checkout
+    ; price amount cost fee surcharg fare discount total money currenc cent euro dollar invoic tariff
+    ; invoic bill receipt ; float decim integ number numer cent ; mail email smtp postmark ses sendgrid newslett
+    ; sms text signal whatsapp messag notif ; notifi notif remind alarm alert warn tell inform messag
+    ; login signin authent sso oauth password credenti session account
+    ; access permiss role authoris author allow see right ; encrypt secret key hash ; log stdout
+    ; error except failur invalid wrong crash ; retri repeat twice duplic idempot ; webhook callback
+    ; endpoint rout api rest get post ; openapi swagger doc document schema field ; cor origin browser domain
+    ; page pagin cursor offset keyset list latest ; etag poll cach cheaper condit ; limit throttl quota rate
+    ; flag toggl switch featur rollout gradual experi percentag ; migrat column alter renam schema
+    ; backup restor snapshot ; delet remov eras retent keep kept purg ; privaci person address name recipi data gdpr
+    ; time timezon utc clock  ; morn sunris dawn
+    ; map geocod coordin address locat latitud ; pdf print printer label slip a4 word document
+    ; pictur photo imag cover scan scanner ; icon logo pictur ; chart draw drawn graph plot diagram
+    ; store save keep kept persist ; id identifi serial number ulid uuid counter
+    ; translat languag local german english turkish french spanish gettext i18n ; appoint visit book slot calendar reserv
+    ; calendar schedul slot ; loan lend lent borrow renew return due ; fine penalti fee
+    ; child children kid pupil minor ; queue jump prioriti ; offlin network disconnect connect ; coin cash money
+    ; chip rfid nfc tag barcod ; doctor physician ; prescript medicin drug ; laboratori lab blood result valu test
+    ; warm heat hot cold temperatur degre thermomet freez frost ; water irrig pump valv ; window vent
+    ; damp humid moistur wet ; sensor probe thermomet read measur ; pesticid spray ; weather storm forecast hail rain
+    ; co2 carbon dioxid ; weigh weight kilo kg kilogram gram ; app applic mobil android io phone pwa tablet
+    ; firmwar embed  ; raw read histori valu ; log file write filesystem root disk
+    ; statist report analyt ; custom client user ; branch locat site ; staff employe librarian worker
+    ; parcel shipment packag ; carrier dhl up courier ; connect pooler pool client pgbouncer
+     ; public privat intern ; review approv
+    ; access wcag a11y axe ; timeout wait slow ; concurr lock race ; style format lint prettier eslint black ruff
+    ; branch merg rebas trunk ; orm queri sql prisma sqlalchemi drizzl ; graphql rest api ; json xml yaml csv format
+    ; markdown html pdf document ; microservic monolith servic ; thread async worker job background
+    ; upload file attach s3 bucket object ; video audio media ; css style stylesheet tailwind bootstrap sass theme
+    ; colour color contrast theme ; button menu navig sidebar header footer layout ; mobil respons phone
+    ; session cooki jwt token ; user account profil registr signup regist ; admin administr oper
+    ; test coverag fixtur integr ; secret vault credenti env environ ; config configur set option
+    ; contain kubernet k8s helm pod cluster ; load scale autoscal replica traffic ; transact commit rollback isol
+    ; join queri select ; constraint uniqu ; archiv histori ; audit trail histori log
+    ; export download csv excel spreadsheet ; import ingest upload ; sync synchronis synchron replic
+    ; event messag stream topic ; cron schedul night job timer ; analyt track metric telemetri statist
+    ; search find lookup autocomplet ; sort order alphabet ; filter facet ; money payment transfer bank
+    ; subscript plan renew bill ; refund return ; tax vat ; order basket cart checkout purchas ; product articl item good
+    ; stock inventori warehous ; supplier vendor ; discount coupon voucher promot ; deliveri ship dispatch deliv
+    ; comment review rate ; moder spam abus ; ai model llm openai anthrop claud gpt ; embed vector similar
+    ; typescript javascript ts js type ; kotlin swift android io nativ flutter ; bundl bundler webpack vite esbuild rollup
+    ; monorepo workspac turborepo ; git commit messag squash ; releas version semver tag changelog
+    ; launchdark configcat unleash ; compress gzip zstd brot ; tls ssl https certif ; proxi nginx caddi gateway balanc
+    ; dns domain subdomain ; memori ram heap leak ; cpu processor perform fast speed ; latenc slow timeout perform
+    ; random uuid seed ; valid check invalid ; sanitis escap inject xss ; pii gdpr privaci anonymis consent
+    ; employe staff worker colleagu ; lesson cours class student pupil teacher ; exam grade mark homework
+    ; hotel room guest stay ; flight train seat ticket passeng ; car vehicl driver ; bike bicycl ; food meal dish ingredi
+    ; allergi allergen ; player game level score ; sound audio music volum ; save checkpoint progress ; member membership
+    ; vote elect ; donat donor ; contract agreement ; sign signatur ; deadlin due expir expiri ; holiday vacat leav
+    ; salari wage payrol ; night overnight ; morn earli dawn sunris ;';
+begin
+  if p_lexeme !~ '^[a-z0-9]+$' or strpos(v_kinds, ' ' || p_lexeme || ' ') = 0 then
+    return '{}';
+  end if;
+  return array(select distinct w.word
+               from regexp_matches(v_kinds, '; ([^;]*\m' || p_lexeme || '\M[^;]*)(?=;)', 'g') as m(found)
+               cross join lateral regexp_split_to_table(m.found[1], '\s+') as w(word) where w.word not in ('', p_lexeme));
+end;
+$$;
+comment on function pgmem.kindred is 'Lexemes for things of the kind of one: those that may take its place.';
+
+
+create or replace function pgmem.common_words() returns text[]
+language sql immutable parallel safe
+begin atomic
+  -- words: as is below
+  select '{variabl,line,file,function,class,method,import,code,script,typo,indent,comment,commit,push,pull,branch,merg,rebas,
+    git,regex,pars,parser,format,readm,test,unit,helper,argument,paramet,type,modul,renam,write,add,fix,remov,chang,updat,new,
+    creat,make,use,show,run,set,work,list,name,number,valu,user,one,two,three,four,five,six,seven,eight,nine,ten,first,
+    last,second,minut,hour,day,week,month,year,time,long,old,bring,keep,take,get,return,start,begin,end,page}'::text[];
+end;
+comment on function pgmem.common_words is
+  'Lexemes that tell little of what a task is about: by which any work on a program is described, numbers, and lengths of time.';
+
+
+create or replace function pgmem.is_in_other_language(p_text text, p_config text) returns boolean
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
+  select p_config = 'english' and p_text ~ '[\u0370-\u1fff\u2e80-\uffdc]' or coalesce((
+    select max(c.number) filter (where not c.own) > max(c.number) filter (where c.own)
+    from (select l.language = p_config as own, count(*) filter (where ts_lexize((l.language || '_stem')::regdictionary, w.word) = '{}') as number
+          from unnest(array['english', 'german', 'spanish', 'french', 'portuguese']) as l(language)
+          cross join (select m.word[1] as word from regexp_matches(lower(left(p_text, 500)), '[[:alpha:]]+', 'g') as m(word)) w
+          group by l.language, l.language = p_config) c), false);
+$$;
+comment on function pgmem.is_in_other_language is
+  'Whether a text is in another language than that of a store, by its stop words and its signs.';
+
+
 create or replace function pgmem.content_sentences(p_prompt text, p_config text)
-returns table (place bigint, content text, words integer, more integer)
-language sql immutable set search_path = pgmem, pg_temp as $$
-  select s.place, w.content, w.words,
-         case when pgmem.gives_work(w.said)
-             or s.text ~* '\m(we|us|our)\M.*\m(decided?|agreed?|chose|chosen|settled)\M' then 2
-           when s.text ~* '\m(we|us|our)\M' then 0
-           when s.text ~* '^\W*(what|who|which|where|when|why|how|is|are|does|do|did|was|were)\M' then -2
-           when s.text ~* '^\W*(i|you|he|she|it|that|my)\M(?!\s+(want|need|must|should|would like|has to|have to))' then -1
-           else 0 end
-  from regexp_split_to_table(left(p_prompt, 4000), '(?<=[.!?;:])\s+|\n+') with ordinality as s(text, place)
-  cross join lateral (
-    select string_agg(m.word[1], ' ' order by m.number) filter (where f.counts) as content,
-           (count(distinct lower(m.word[1])) filter (where f.counts))::integer as words,
-           array_agg(f.word order by m.number) as said
-    from regexp_matches(s.text, '[[:alnum:]_][[:alnum:]_''/.+#-]*', 'g') with ordinality as m(word, number)
-    cross join lateral (select lower(btrim(m.word[1], '.''')) as word) l
+returns table (place bigint, content text, asks boolean, more integer, is_foreign boolean)
+language sql stable set search_path = pgmem, pg_temp as $$
+  with part as (
+    select 0 as part, left(p_prompt, case when length(p_prompt) > 4000 then 1000 else 4000 end) as text
+    union all
+    select 1, right(p_prompt, 3000) where length(p_prompt) > 4000
+  ), sentence as materialized (
+    select row_number() over (order by p.part, s.place) as place, s.text
+    from part p
+    cross join lateral regexp_split_to_table(p.text, '(?<=[.!?;:])\s+|\n+|(?<=[\u3002\uff01\uff1f\uff1b])')
+      with ordinality as s(text, place)
+    where s.text ~ '\w'
+  ), found as (
+    select s.place, w.content, s.text ~ '[?\uff1f]\W*$' or s.text ~* '^\W*(what|who|which|where|when|why|how)\M' as asks,
+           row_number() over (order by s.place) as from_begin, row_number() over (order by s.place desc) as from_end,
+           case when pgmem.gives_work(w.said)
+               or s.text ~* '\m(we|us|our)\M.*\m(decided?|agreed?|chose|chosen|settled)\M' then 2
+             when s.text ~* '\m(we|us|our)\M' then 0
+             when s.text ~* '^\W*(what|who|which|where|when|why|how|is|are|does|do|did|was|were)\M' then -2
+             when s.text ~* '^\W*(i|you|he|she|it|that|my)\M(?!\s+(want|need|must|should|would like|has to|have to))' then -1
+             else 0 end as more,
+           f.is_foreign
+    from sentence s
+    cross join lateral (select pgmem.is_in_other_language(s.text, p_config) as is_foreign) f
     cross join lateral (
-      select l.word, l.word <> all (pgmem.words_of_talk()) and to_tsvector(p_config::regconfig, m.word[1]) <> ''::tsvector
-        as counts) f) w
-  where w.words >= 2 order by s.place limit 8;
+      select string_agg(m.word[1], ' ' order by m.number) filter (where f.counts) as content,
+             bool_or(f.counts and not f.lexemes && pgmem.common_words()) as is_rare,
+             array_agg(f.word order by m.number) as said
+      from regexp_matches(s.text, '[[:alnum:]_][[:alnum:]_''/.+#-]*', 'g') with ordinality as m(word, number)
+      cross join lateral (select lower(btrim(m.word[1], '.''')) as word) l
+      cross join lateral (
+        select l.word, v.lexemes, l.word <> all (pgmem.words_of_talk()) and v.lexemes <> '{}' as counts
+        from (select tsvector_to_array(to_tsvector(p_config::regconfig, m.word[1])) as lexemes) v) f) w
+    where w.is_rare)
+  -- Of many, the first two and the last six: a question comes before what is pasted, or behind it.
+  select f.place, f.content, f.asks, f.more, f.is_foreign from found f where f.from_begin <= 2 or f.from_end <= 6 order by f.place;
 $$;
 comment on function pgmem.content_sentences is
-  'The sentences of a prompt without words of talk, at most 8; those that hold fewer than two other words are left out.';
+  'The first two and the last six sentences of a prompt without words of talk; those of common words alone are left out.';
 
 
 create or replace function pgmem.prompt_sentences(
   p_prompt text,
   out sentences jsonb,
-  out embedding_model text
+  out embedding_model text,
+  out asks jsonb
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 begin
   perform pgmem.caller();
-  sentences := (select coalesce(jsonb_agg(s.content order by s.place), '[]') from pgmem.content_sentences(
-    coalesce(pgmem.clean_text(p_prompt, 'prompt'), ''), pgmem.setting_text('text_config')) s);
+  select coalesce(jsonb_agg(s.content order by s.place), '[]'), coalesce(jsonb_agg(s.asks order by s.place), '[]')
+  into sentences, asks
+  from pgmem.content_sentences(coalesce(pgmem.clean_text(p_prompt, 'prompt'), ''), pgmem.setting_text('text_config')) s;
   if sentences <> '[]' and pgmem.has_vectors() then
     embedding_model := (select m.name from pgmem.embedding_model m where m.active);
   end if;
@@ -120,12 +242,61 @@ $$;
 comment on function pgmem.prompt_sentences is $$
 What a prompt is about: its sentences without words of talk, to be embedded for memory_for_prompt; none for mere talk.
 
-embedding_model is the one whose vectors this store compares; null where it keeps none.
+embedding_model is the one whose vectors this store compares; null where it keeps none. asks says of each sentence whether it
+is a question.
 
-prompt: What a person wrote to an agent; its first 4000 characters count.
+prompt: What a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
 $$;
 select pgmem.declare_verb('prompt_sentences', p_rights => 'reader', p_effect => 'read',
   p_patience => 'answer');
+
+
+-- What is left is named by a word that neither its successor nor any other live decision has in its title.
+create or replace function pgmem.decisions_left(
+  p_filter pgmem.search_filter,
+  p_own text[],
+  p_words pgmem.search_words,
+  p_most float8
+) returns jsonb
+language plpgsql stable set search_path = pgmem, pg_temp
+set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+declare
+  v_any   tsquery := (
+    select string_agg('(' || q.title::text || ')', ' | ')::tsquery from unnest(p_words.lexemes, p_words.titles) as q(lexeme, title)
+    where q.lexeme = any (p_own) and q.lexeme <> all (pgmem.common_words()));
+  v_old   record;
+  v_head  pgmem.node;
+  v_score float8;
+begin
+  if v_any is null then
+    return '[]';
+  end if;
+  for v_old in
+    select o.* from unnest(p_filter.tenants) as t(tenant) cross join lateral (
+      select n.* from pgmem.node n
+      where n.tenant = t.tenant and n.status = 'superseded' order by n.seq desc limit 1000) o
+    where o.label = 'Decision' and o.project_seq is not distinct from coalesce(p_filter.project_seq, o.project_seq) and o.tsv @@ v_any
+    order by o.seq desc limit 5
+  loop
+    v_head := pgmem.review_head(v_old.id);
+    continue when v_head.status is distinct from 'active' or v_head.seq = v_old.seq;
+    v_score := (
+      select sum(least(q.weight / p_most, 1)) from unnest(p_words.lexemes, p_words.titles, p_words.weights) as q(lexeme, title, weight)
+      where q.lexeme = any (p_own) and v_old.tsv @@ q.title and not v_head.tsv @@ q.title
+        and not exists (select from pgmem.node n
+                        where n.tsv @@ (q.title::text || ' & ' || pgmem.scope_query(p_filter))::tsquery and n.status = 'active'
+                          and n.label = 'Decision'));
+    if v_score is not null then
+      return jsonb_build_array(jsonb_build_object('id', v_old.id, 'label', 'Decision', 'title', v_old.title, 'standing', false,
+        'by', pgmem.said_by(v_old.source, v_old.trust_level), 'created_at', v_old.created_at, 'words', v_score,
+        'replaced', jsonb_build_object('at', v_head.created_at, 'by', v_head.title, 'because', left(v_head.props ->> 'rationale', 300))));
+    end if;
+  end loop;
+  return '[]';
+end;
+$$;
+comment on function pgmem.decisions_left is
+  'A replaced decision of a project that the words of a sentence name, with the live one in its place; an empty list: none.';
 
 
 create or replace function pgmem.memory_for_prompt(
@@ -146,10 +317,13 @@ declare
   v_filter pgmem.search_filter;
   v_model  pgmem.embedding_model;
   v_vector real[];
+  v_own    text[];
   v_words  pgmem.search_words;
+  v_most   float8;
   v_said   record;
   v_near   jsonb := '[]';
   v_more   jsonb;
+  v_left   jsonb := '[]';
 begin
   matches := '[]';
   if v_scope.scope_state = 'uncertain' then
@@ -161,18 +335,22 @@ begin
   v_filter := v_all;
   v_filter.labels := '{Decision}';
   for v_said in
-    select s.content, s.words, s.more, row_number() over (order by s.place)::integer as number
+    select s.content, s.more, s.is_foreign, row_number() over (order by s.place)::integer as number
     from pgmem.content_sentences(coalesce(pgmem.clean_text(p_prompt, 'prompt'), ''), v_config) s order by s.place
   loop
-    v_vector := nullif(array(
-      select number::real from jsonb_array_elements_text(p_embeddings -> (v_said.number - 1)) number), '{}');
+    v_vector := case when not v_said.is_foreign then nullif(array(
+      select number::real from jsonb_array_elements_text(p_embeddings -> (v_said.number - 1)) number), '{}') end;
     v_model := pgmem.query_model(v_vector, p_embedding_model);
-    v_words := pgmem.search_words(pgmem.query_lexemes(v_said.content, v_config), v_all);
+    v_own := array(select l from unnest(pgmem.query_lexemes(v_said.content, v_config)) l where not pgmem.is_whole(l));
+    v_words := pgmem.search_words(v_own || array(
+      select distinct k from unnest(v_own) l cross join unnest(pgmem.kindred(l)) k
+      where not v_said.is_foreign and k <> all (v_own)), v_all);
+    v_most := 2.2 * ln(1 + (greatest(v_words.memories, 10) - 0.5) / 1.5);  -- the weight of a word that one memory holds
     with candidate as materialized (
       select v.seq from pgmem.vector_candidates(
         case when v_model.id is not null then v_vector end, v_model, v_filter, v_words.memories::bigint, 30) v
       union
-      select t.seq from pgmem.text_candidates(v_words, v_all, 50) t
+      select t.seq from pgmem.text_candidates(v_words, v_filter, 50) t
       union
       select i.seq from unnest(array[v_scope.project_seq::text, 'global']) as p(place)
       cross join unnest(v_caller.tenants) as t(tenant)
@@ -181,34 +359,43 @@ begin
         where n.place = p.place and n.tenant = t.tenant and n.instructs
           and pgmem.is_of_a_person(n.source, n.trust_level) and pgmem.fits(n, v_all)
         order by n.created_at desc limit 20) i
+    ), word as materialized (
+      select w.form, x.query, x.title,
+             least(x.weight / v_most, 1) * case when x.own then 1 else 0.7 end
+               * case when w.form = any (pgmem.common_words()) then 0.5 else 1 end as weight
+      from (select distinct (pgmem.inflections(l))[1] as form from unnest(v_own) l) w
+      cross join lateral (
+        select q.query, q.title, q.weight, (pgmem.inflections(q.lexeme))[1] = w.form as own
+        from unnest(v_words.lexemes, v_words.queries, v_words.titles, v_words.weights) as q(lexeme, query, title, weight)
+        where (pgmem.inflections(q.lexeme))[1] = w.form
+          or not v_said.is_foreign and q.lexeme <> all (v_own) and q.lexeme = any (pgmem.kindred(w.form))) x
     )
-    select jsonb_agg(jsonb_build_object('seq', c.seq, 'about', v_said.content, 'words', s.words,
-                                        'score', s.words + 12 * coalesce(c.cosine, 0.1)))
+    select jsonb_agg(jsonb_build_object('seq', c.seq, 'about', case when v_said.is_foreign then '' else v_said.content end,
+                                        'more', v_said.more, 'words', shared.words, 'cosine', v.score))
     into v_more
-    from (
-      select c.seq, v.score as cosine, shared.words, max(v.score) over () < 0.12 and max(shared.words) over () = 0 as far
-      from candidate c
-      cross join lateral (
-        select n.tsv from pgmem.node n
-        where n.seq = c.seq and (n.label = 'Decision' and (pgmem.is_of_a_person(n.source, n.trust_level) or not pgmem.is_noise(n.seq, v_caller.tenants))
-                                 or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
-        offset 0) n
-      cross join lateral (
-        select count(distinct (pgmem.inflections(w.lexeme))[1]) as words
-        from unnest(v_words.lexemes, v_words.queries) as w(lexeme, query)
-        where not pgmem.is_whole(w.lexeme) and n.tsv @@ w.query) shared
-      left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
-        array(select x.seq from candidate x)) v on v.seq = c.seq) c
-    cross join lateral (select least(v_said.words, 4)
-      + case when c.far then least(v_said.more, 0) else v_said.more end
-      + least(c.words, 2) * case when c.cosine is null then 1.5 else 1 end as words) s;
+    from candidate c
+    cross join lateral (
+      select n.tsv from pgmem.node n
+      where n.seq = c.seq and (n.label = 'Decision' and (pgmem.is_of_a_person(n.source, n.trust_level)
+                                                         or not pgmem.is_noise(n.seq, v_caller.tenants))
+                               or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
+      offset 0) n
+    cross join lateral (
+      select coalesce(sum(f.most), 0) as words from (
+        select max(w.weight * case when n.tsv @@ w.title then 1 else 0.45 end) as most
+        from word w where n.tsv @@ w.query group by w.form) f) shared
+    left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
+      array(select x.seq from candidate x)) v on v.seq = c.seq;
     v_near := v_near || coalesce(v_more, '[]');
+    v_left := v_left || pgmem.decisions_left(v_all, v_own, v_words, v_most);
   end loop;
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
-           'reason', left(coalesce(n.props ->> 'rationale', n.props ->> 'content'), 200),
-           'standing', n.instructs and n.by = 'person', 'by', n.by, 'created_at', n.created_at, 'about', m.about, 'words', m.words)
+           'reason', left(coalesce(n.props ->> 'rationale', n.props ->> 'content'), 600),
+           'standing', n.instructs and n.by = 'person', 'by', n.by, 'created_at', n.created_at,
+           'about', m.about, 'more', m.more, 'words', m.words)
          order by m.score desc, m.seq desc), '[]')
   into matches
+<<<<<<< HEAD
   from (select f.seq, f.about, f.words, f.score from (
         select f.*, said.by, row_number() over (partition by said.by order by f.score desc, f.seq desc) as turn from (
           select distinct on (f.seq) f.*, max(f.score) over () as best
@@ -220,17 +407,28 @@ begin
         -- Half of the places are for what a person decided and is half as near, however often an agent repeats the prompt.
         order by f.by = 'person' and f.turn <= p_limit / 2 and f.score * 2 >= f.best desc, f.score desc, f.seq desc
         limit p_limit) m
+=======
+  from (select * from (
+          select distinct on (f.seq) f.*, f.words + coalesce(f.cosine, 0) as score
+          from jsonb_to_recordset(v_near) as f(seq bigint, about text, more integer, words float8, cosine float8)
+          order by f.seq, f.words + coalesce(f.cosine, 0) desc) f
+        where f.score > 0 order by f.score desc, f.seq desc limit p_limit) m
+>>>>>>> 3c62b2b9 (hook: bring a decision only where it would be right)
   cross join lateral (
     select n.*, pgmem.said_by(n.source, n.trust_level) as by from pgmem.live_node n where n.seq = m.seq offset 0) n;
+  matches := (select coalesce(jsonb_agg(l.item), '[]') from (
+    select l.item from jsonb_array_elements(v_left) as l(item) order by (l.item ->> 'words')::float8 desc limit 1) l) || matches;
 end;
 $$;
 comment on function pgmem.memory_for_prompt is $$
 The decisions and standing instructions nearest to the work that a prompt gives, best first; none for mere talk.
 
-Each match holds id, label, title, standing (only of a person), by (person or agent) and created_at, the beginning of its reason, the sentence that it is nearest to
-(about) and what the words of that sentence count (words).
+Each match holds id, label, title, standing (only of a person), by (person or agent), created_at, the beginning of its
+reason, the sentence that it is nearest to (about; empty for one in another language than the store), what the words count
+that both share (words), and whether the sentence gives work (more: 2; a question about the world: -2). A decision that was
+replaced comes first if a sentence names what it alone has: replaced holds at, by (a title) and because.
 
-prompt: What a person wrote to an agent; its first 4000 characters count.
+prompt: What a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
 project_id: Project name; unset: all projects.
 embeddings: A list with a vector for each sentence of prompt_sentences; unset: only words are compared.
 embedding_model: The model of the vectors.

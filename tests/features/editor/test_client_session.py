@@ -110,12 +110,12 @@ def test_a_whole_session_is_given_what_is_remembered(
     assert text.count("</pgmem-memory>") == 1
     assert "<system>" not in text
 
-    # A prompt is given what answers it, unless the session has it already; others are given nothing.
+    # A question is given what answers it each time, work only what the session has not yet; others are given nothing.
     asked = event("UserPromptSubmit", prompt="What do we use for Zephyrpay: mutual TLS?")
-    assert hook(asked) is None
+    assert "Mutual TLS to Zephyrpay" in context(hook(asked), "UserPromptSubmit")
+    assert hook(event("UserPromptSubmit", prompt="Replace the mutual TLS to Zephyrpay by a key")) is None
     other = {**asked, "session_id": "another"}
     assert "Mutual TLS to Zephyrpay" in context(hook(other), "UserPromptSubmit")
-    assert hook(other) is None
     long = "Please refactor the payment client so that it retries on failure. What do we use for Zephyrpay: mutual TLS?"
     asked = event("UserPromptSubmit", prompt=long, session_id="long")
     assert "Mutual TLS to Zephyrpay" in context(hook(asked), "UserPromptSubmit")
@@ -437,5 +437,5 @@ def test_the_answer_on_the_page_is_the_answer(
     rationale = "Their contract of 2024 asks for client certificates."
     call("save_decision", title="Mutual TLS to Zephyrpay", rationale=rationale, project_id="webshop")
     answer = hook(event("UserPromptSubmit", prompt="What did the contract ask for?", session_id="another"))
-    day = re.compile(r"\d{4}-\d\d-\d\d")
+    day = re.compile(r"\d{4}-\d\d-\d\d, [0-9a-f]{8}")
     assert day.sub("", context(answer, "UserPromptSubmit")) == day.sub("", context(shown, "UserPromptSubmit"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,15 +13,19 @@ import pytest
 from psycopg.rows import DictRow
 
 from pgmem import static_vectors, texts
+from pgmem.features.editor import events
 from pgmem.features.editor.events import nearest
+from pgmem.features.editor.libpq import Connection
+from pgmem.features.editor.state import Session
 from tests.features.editor.conftest import Hook, context
 
 PROMPTS = json.loads((Path(__file__).parents[3] / "benchmarks" / "prompts.json").read_text())
 STORES = {
-    name: (kept, part["wordings"], part["idle"], *bounds)
-    for part, bounds in zip(PROMPTS["sets"], ((15, 2), (12, 2), (12, 2), (11, 6)), strict=True)
+    name: (kept, part["wordings"], part["idle"])
+    for part in PROMPTS["sets"]
     for name, kept in part["stores"].items()
 }
+TICKETS = json.loads((Path(__file__).parents[3] / "benchmarks" / "tickets.json").read_text())
 Call = Callable[..., Any]
 
 
@@ -59,9 +64,9 @@ class Store:
             project_id=project,
             embeddings=json.dumps(vectors) if vectors else None,
             embedding_model=static_vectors.MODEL if vectors else None,
-            limit=12,
+            limit=8,
         )["matches"]
-        return [match["title"] for match in nearest(matches, by_words=bool(vectors))]
+        return [match["title"] for match in nearest(matches, by_vectors=bool(vectors))]
 
 
 @pytest.fixture
@@ -71,67 +76,155 @@ def store(vectors: None, call: Call, connection: psycopg.Connection[DictRow]) ->
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(
-            name,
-            marks=() if name in ("bikes", "logs") else pytest.mark.long,
-        )
-        for name in STORES
-    ],
+    [pytest.param(name, marks=() if name in ("bikes", "logs") else pytest.mark.long) for name in STORES],
 )
 def test_a_task_brings_what_was_decided_on_it_in_any_wording_and_talk_brings_nothing(
     name: str, store: Store
 ) -> None:
-    """Of tasks that share words with the decision all, of those that share the topic alone 12 of 15.
-
-    The last set was written before the rule was and looked at after: 11 of 15. Half of the work on something else in it
-    begins with a verb of building ("add two cups of flour"), and is answered too.
-    """
-    kept, wordings, idle, least, most = STORES[name]
+    """Most lines are right: a task that shares too little with every decision gets none."""
+    kept, wordings, idle = STORES[name]
     store.fill(name, kept)
-    counts = {}
-    for wording, words in wordings.items():
-        counts[wording] = sum(
-            kept["decisions"][place][0] in store.brought(words.format(ticket=ticket), name)
-            for ticket, place in kept["tickets"]
-        )
+    right = lines = 0
+    for words in wordings.values():
+        for ticket, place in kept["tickets"]:
+            brought = store.brought(words.format(ticket=ticket), name)
+            right += kept["decisions"][place][0] in brought
+            lines += len(brought)
     answered = [prompt for prompt in idle if store.brought(prompt, name)]
     long = [prompt for prompt in PROMPTS["long"] if store.brought(prompt, name)]
-    print(name, counts, f"{len(answered)} of {len(idle)}", answered, f"{len(long)} of 15", long)
-    assert min(counts.values()) >= least
-    assert len(answered) <= most
-    assert len(long) <= 6
+    print(name, f"{right} of {15 * len(wordings)}, {lines} lines; {answered}; {long}")
+    assert right >= 0.4 * 15 * len(wordings)
+    assert right >= 0.6 * lines
+    assert len(answered) <= 5
+    assert len(long) <= 4
 
 
-def test_the_hook_brings_a_task_its_decisions_in_few_words_and_once_a_session(
+@pytest.mark.parametrize("name", ["parcels", pytest.param("greenhouse", marks=pytest.mark.long)])
+def test_most_lines_that_a_prompt_brings_are_right(name: str, store: Store) -> None:
+    kept = TICKETS["stores"][name]
+    store.fill(name, kept)
+    right = lines = 0
+    for ticket, places in kept["tickets"]:
+        brought = store.brought(ticket, name)
+        right += bool({kept["decisions"][place][0] for place in places} & set(brought))
+        lines += len(brought)
+    answered = [prompt for prompt in kept["foreign"] if store.brought(prompt, name)]
+    assert right >= 0.55 * len(kept["tickets"])
+    assert right >= 0.55 * lines
+    assert len(answered) <= 1
+
+
+def test_a_prompt_in_another_language_brings_the_decisions_whose_words_it_shares(store: Store) -> None:
+    store.fill("parcels", TICKETS["stores"]["parcels"])
+    decisions = [title for title, _ in TICKETS["stores"]["parcels"]["decisions"]]
+    for _, prompt, places in TICKETS["languages"]["tickets"]:
+        assert {decisions[place] for place in places} & set(store.brought(prompt, "parcels")), prompt
+    for prompt in TICKETS["languages"]["foreign"]:
+        assert not store.brought(prompt, "parcels"), prompt
+
+
+def test_a_long_paste_is_read_at_both_ends(hook: Hook, store: Store, tmp_path: Path) -> None:
+    store.fill("parcels", TICKETS["stores"]["parcels"])
+    log = "\n".join(f"2026-03-01T10:00:{n % 60:02d} GET /health 200 in {n} ms" for n in range(4_000))
+    event = {"cwd": str(tmp_path), "hook_event_name": "UserPromptSubmit"}
+    for number, prompt in enumerate(
+        (f"{log}\nThat is the log. Explain how weights are stored", f"Explain how weights are stored.\n{log}")
+    ):
+        sent = {**event, "session_id": f"s{number}", "prompt": prompt}
+        text = context(hook(sent, PGMEM_PROJECT="parcels"), "UserPromptSubmit")
+        assert "Store weights in grams as integers" in text
+
+
+def test_a_prompt_that_returns_to_what_was_left_gets_what_took_its_place_and_why(
+    store: Store, call: Call
+) -> None:
+    store.fill("parcels", TICKETS["stores"]["parcels"])
+    call(
+        "save_decision",
+        title="Deploy on Hetzner machines in Falkenstein",
+        rationale="Fly lost two volumes in May.",
+        project_id="parcels",
+        supersedes="Deploy on Fly.io machines in Frankfurt and Ashburn",
+    )
+    sentences = call("prompt_sentences", prompt="Back to Fly as before")["sentences"]
+    found = call(
+        "memory_for_prompt",
+        prompt="Back to Fly as before",
+        project_id="parcels",
+        embeddings=json.dumps(static_vectors.vectors(sentences)),
+        embedding_model=static_vectors.MODEL,
+    )
+    (line,) = texts.near_lines(nearest(found["matches"], by_vectors=True))
+    assert line.startswith("- [Replaced on ")
+    assert line.endswith(
+        "Deploy on Fly.io machines in Frankfurt and Ashburn | now: Deploy on Hetzner machines in "
+        "Falkenstein, because: Fly lost two volumes in May."
+    )
+
+
+def test_a_decision_comes_whole_and_once_a_session_but_a_question_is_answered_again(
     hook: Hook, store: Store, tmp_path: Path
 ) -> None:
-    kept, wordings, *_ = STORES["bikes"]
-    folder = tmp_path / "bikes"
+    kept = TICKETS["stores"]["parcels"]
+    folder = tmp_path / "parcels"
     folder.mkdir()
     event = {"session_id": "a", "cwd": str(folder), "hook_event_name": "UserPromptSubmit"}
-    store.fill("bikes", kept)
-    task = wordings["three sentences"].format(ticket="implement GET /v2/orders with page and page size")
-    text = context(hook({**event, "prompt": task}, PGMEM_PROJECT="bikes"), "UserPromptSubmit")
-    lines = [line for line in text.splitlines() if line.startswith("- [Decided")]
-    assert any("Page lists by keyset, never by offset" in line for line in lines)
-    assert len(lines) <= 3
-    assert sum(map(len, lines)) <= 240
-    again = context(hook({**event, "prompt": task}, PGMEM_PROJECT="bikes"), "UserPromptSubmit")
-    assert not set(lines) & set(again.splitlines())
-    for talk in ("thanks, go on", "run it again", "looks good, commit it"):
-        assert hook({**event, "session_id": "b", "prompt": talk}, PGMEM_PROJECT="bikes") is None
+    store.fill("parcels", kept)
+
+    def ask(prompt: str) -> str:
+        return context(hook({**event, "prompt": prompt}, PGMEM_PROJECT="parcels"), "UserPromptSubmit")
+
+    task = "one customer hits our rate limit because they have forty packers on one line"
+    whole = "Rate limit by API key, not by IP: 1200 requests a minute: Whole offices share one address behind their router."
+    assert whole in ask(task)
+    assert whole not in ask(task)
+    question = "In which case are tracking numbers stored?"
+    answer = "Tracking numbers are case insensitive and stored in upper case"
+    assert answer in ask(question)
+    again = ask(question)
+    assert answer in again
+    assert again.count("\n- [") == 1
+    for talk in ("thanks, go on", "run it again", "looks good, commit it", "fix the typo in line 12"):
+        assert hook({**event, "session_id": "b", "prompt": talk}, PGMEM_PROJECT="parcels") is None
+
+
+def test_what_has_come_is_brought_when_a_part_does_not_come_in_time(dsn: str, tmp_path: Path) -> None:
+    with psycopg.connect(dsn, autocommit=True) as owner:
+        owner.execute("create function pgmem.slow() returns int language sql as 'select 1 from pg_sleep(60)'")
+    event = events.Event(
+        "UserPromptSubmit", "prompt", "claude-code", {}, Session(tmp_path, "claude-code", "a"), tmp_path
+    )
+    with Connection(dsn) as connection:
+        connection.begin(60)
+        assert (
+            events._in_time(event, connection, time.monotonic() + 0.6, lambda: connection.call("slow"))
+            is None
+        )
+        found = events._in_time(
+            event,
+            connection,
+            time.monotonic() + 20,
+            lambda: connection.call("prompt_sentences", prompt="parcels"),
+        )
+        assert found is not None
+        assert found["sentences"] == ["parcels"]
+    assert "did not come in time" in (tmp_path / "hooks" / "hook.log").read_text()
 
 
 @pytest.mark.parametrize(
     ("title", "standing", "cut"),
     [
         ("Always page lists by keyset", True, False),
-        ("Always page lists by keyset" + ", in each endpoint" * 20, True, True),
-        ("Always page lists by …", True, True),
-        ("Page lists by keyset" + ", in each endpoint" * 20, False, False),
+        ("Always page lists by keyset" + ", in each endpoint" * 30, True, True),
+        ("Page lists by keyset" + ", in each endpoint" * 30, False, False),
     ],
 )
 def test_a_prompt_says_that_an_instruction_is_not_whole(title: str, standing: bool, cut: bool) -> None:
-    match = {"title": title, "standing": standing, "by": "person", "created_at": "2026-01-01"}
+    match = {
+        "title": title,
+        "standing": standing,
+        "by": "person",
+        "created_at": "2026-01-01",
+        "id": "1234567890",
+    }
     assert texts.cuts_instructions([match], texts.near_lines([match])) is cut

@@ -217,7 +217,7 @@ def brought(
         given = event("UserPromptSubmit", prompt=prompt)
         session = Session(tmp_path, "claude-code", "s1")
         with Connection(dsn) as server:
-            return events._prompt(
+            return events.prompt(
                 events.Event("UserPromptSubmit", "prompt", "claude-code", given, session, tmp_path), server
             ).text
 
