@@ -162,8 +162,7 @@ def short_id(memory: Mapping[str, Any]) -> str:
 
 def title_line(item: Mapping[str, Any]) -> str:
     """Return a decision as one line, its title whole."""
-    wrong = ", named wrong" if item.get("wrong") else ""
-    about = f"{item['label']}{by(item)}{wrong}, {str(item['created_at'])[:10]}, {short_id(item)}"
+    about = f"{item['label']}{by(item)}{_wrong(item)}, {str(item['created_at'])[:10]}, {short_id(item)}"
     return f"- [{about}] {_line(str(item['title']), 300)}"
 
 
@@ -207,9 +206,14 @@ def item_line(item: Mapping[str, Any]) -> str:
         content = next(filter(None, map(item.get, _TEXTS)), "")
         text = f"{item['title']}: {content}" if content and content != item["title"] else str(item["title"])
     old = ", outdated" if item.get("outdated_by") else ", stale" if item.get("freshness") == "stale" else ""
-    wrong = ", named wrong" if item.get("wrong") else ""
-    about = f"{label}{by(item)}{old}{wrong}, {str(item['created_at'])[:10]}, {short_id(item)}"
+    about = f"{label}{by(item)}{old}{_wrong(item)}, {str(item['created_at'])[:10]}, {short_id(item)}"
     return f"- [{about}] {_line(text, 600)}"
+
+
+def _wrong(item: Mapping[str, Any]) -> str:
+    """Return that an agent named a memory wrong, as a part of its line."""
+    at = item.get("wrong_at")
+    return f", named wrong on {str(at)[:10]}" if at else ", named wrong" if item.get("wrong") else ""
 
 
 def by(item: Mapping[str, Any]) -> str:
@@ -280,7 +284,7 @@ def near_lines(matches: Iterable[Mapping[str, Any]]) -> list[str]:
             about = f"Replaced on {str(replaced['at'])[:10]}, {short_id(match)}"
             lines.append(f"- [{about}] {_line(title, 300)} | now: {_line(str(replaced['by']), 300)}{because}")
         else:
-            about = f"Decided{by(match)}, {day}, {short_id(match)}"
+            about = f"Decided{by(match)}{_wrong(match)}, {day}, {short_id(match)}"
             lines.append(f"- [{about}] {_line(title, 300)}{f': {_begun(reason)}' if reason else ''}")
     return lines
 
@@ -308,9 +312,8 @@ def result_line(result: Mapping[str, Any]) -> str:
     text = _titled(title, passage) if passage else title
     mark = f" {SOURCES[result['sources']]}" if result.get("sources") else ""
     old = ", outdated" if result.get("outdated_by") else ""
-    wrong = f", named wrong on {str(result['wrong_at'])[:10]}" if result.get("wrong_at") else ""
     day = str(result.get("created_at") or "")[:10]
-    about = f"{result['label']}{by(result)}{mark}{old}{wrong}, {day}, {short_id(result)}"
+    about = f"{result['label']}{by(result)}{mark}{old}{_wrong(result)}, {day}, {short_id(result)}"
     return f"- [{about}] {_line(text, 800)}"
 
 

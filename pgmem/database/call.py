@@ -176,6 +176,8 @@ def clean(name: str, value: object, *, wide: bool = False) -> Any:
                 f"{name} holds a lone surrogate at position {error.start}; send well-formed Unicode."
             ) from None
         return value.replace("\x00", "\x01")
+    if isinstance(value, UUID):  # the server knows whether the argument is a uuid or a name
+        return str(value)
     most = 2**63 if wide else 2**31
     if isinstance(value, int) and not -most <= value < most:
         raise InvalidArgument(f"{name} is out of range; send a whole number below {most}.")

@@ -3,7 +3,7 @@
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the
 microsecond, parts of a score), what is in another field already (the title of a session is its objective), and what
 is at its usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to
-nothing, a search that lacks no arm). A memory of a context is named by its label and title; one without a label is a
+nothing, a search that lacks no arm). A memory of a context is named by its label, its title and the first 8 digits of its id; one without a label is a
 Context, one without a scope is of the project, one without a day is current. One that has no by is an agent's. A
 result of a search has its id as well. The lengths that SQL counts with for a context are those of
 `pgmem.item_length`.
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pgmem.texts import SOURCES
+from pgmem.texts import SOURCES, short_id
 
 _DIGITS = 2
 _DOUBTFUL = 0.5
@@ -47,7 +47,8 @@ def _item(item: Mapping[str, Any]) -> dict[str, Any]:
     day = _day(item.get("created_at"))
     dated = {} if item.get("freshness") == "current" or texts.get("date") == day else {"created_at": day}
     kind = {name: item.get(name) for name, usual in _USUAL.items() if item.get(name) != usual}
-    return {**kind, **named, **texts, **dated, **_doubts(item)}
+    known = {"id": short_id(item)} if item.get("id") else {}
+    return {**kind, **known, **named, **texts, **dated, **_doubts(item)}
 
 
 def _search(found: dict[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -85,7 +86,8 @@ def _doubts(memory: Mapping[str, Any]) -> dict[str, Any]:
         if memory.get(name) is not None and memory[name] < _DOUBTFUL
     }
     said = {"by": "person"} if memory.get("by") == "person" else {}
-    return said | shown | ({"freshness": "stale"} if memory.get("freshness") == "stale" else {})
+    wrong = {"named_wrong": _day(str(memory["wrong_at"]))} if memory.get("wrong_at") else {}
+    return said | shown | wrong | ({"freshness": "stale"} if memory.get("freshness") == "stale" else {})
 
 
 def _day(time: str | None) -> str | None:
@@ -94,7 +96,7 @@ def _day(time: str | None) -> str | None:
 
 _USUAL: Mapping[str, str] = {"label": "Context", "scope": "project"}
 _ABOUT = frozenset(
-    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score by".split()
+    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score by wrong_at".split()
 )
 _BRIEF: Mapping[str, Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]] = {
     "retrieve_context": _context,

@@ -49,6 +49,7 @@ _TITLE, _REASON = (
     0.5,
 )  # what titles and reasons that a sentence speaks of whole count beside the words that both share
 _WORK = 0.1  # twice that counts an order to build something, and as much less a question about the world
+_DOUBT = 0.3  # what a decision loses that an agent named wrong
 _CLEAR = 0.5  # relevance from which the answer to a sentence that asks nothing is brought
 _NO_CARDS = "PM010"  # a project without cards
 _TIMED_OUT = "57014"
@@ -522,7 +523,8 @@ def nearest(matches: Sequence[Mapping[str, Any]], *, by_vectors: bool) -> list[M
         # A sentence in another language is compared by what it shares alone.
         meant = _TITLE * title + _REASON * reason + _WORK * match["more"] if match["about"] else 0.0
         least = _LEAST if by_vectors and match["about"] else _LEAST_BY_WORDS
-        ranked.append((match["words"] + meant - least, match))
+        doubt = _DOUBT if match.get("wrong_at") else 0.0
+        ranked.append((match["words"] + meant - least - doubt, match))
     ranked.sort(key=lambda one: -one[0])
     chosen = [match for score, match in ranked[:_MOST_NEAR] if score >= 0 and ranked[0][0] - score <= _GAP]
     if chosen and all(match.get("by") != "person" for match in chosen):

@@ -311,7 +311,7 @@ async def judge(visit: Visit) -> Redirect:
         try:
             for source in await visit.memory.find_memories(insight.sources[:1]):
                 if action == "holds":
-                    await visit.memory.confirm(source.id)
+                    await visit.memory.confirm(str(source.id))
                 elif action == "gone" and source.status in ("active", "approved"):
                     await forgotten(visit, source)
             await visit.memory.review_insight(

@@ -128,7 +128,7 @@ async def repair(visit: Visit) -> Redirect:
         said = f"{done.title}: {done.status}, replaced by {done.into_title}."
         undo = back_to(done.id, done.version - 1)
     elif verb == "confirm":
-        said = f"{(await memory.confirm(UUID(given['id']))).title}: confirmed."
+        said = f"{(await memory.confirm(given['id'])).title}: confirmed."
     elif verb == "forget":
         gone = await memory.forget(given["label"], given["key"])
         said = f"{gone.title} was archived; its history stays."

@@ -68,7 +68,7 @@ async def mark(visit: Visit) -> Redirect:
     """Say of a memory that was brought whether it helped; the last word of a person counts."""
     verdict = one_of("verdict", visit.field("verdict"), _SAID)
     identity = visit.identity("memory")
-    await visit.memory.feedback(identity, verdict)  # type: ignore[arg-type]
+    await visit.memory.feedback(str(identity), verdict)  # type: ignore[arg-type]
     visit.flash(_SAID[verdict], link=visit.view(identity))
     session = visit.form.get("session") or None
     return Redirect(visit.url("/recall", session=session) + f"#e{visit.form.get('entry', '')}")

@@ -471,6 +471,22 @@ comment on function pgmem.near_titles is
   'The names of live memories of a label that hold a part of a name that none has, as the end of a message; null: none.';
 
 
+-- What a session is brought has the first 8 digits of its ids: in a store of 100 000 one in 40 000 of them is of two memories.
+create or replace function pgmem.nodes_by_id(p_id text, p_tenants text[]) returns setof pgmem.node
+language plpgsql stable rows 1 set search_path = pgmem, pg_temp as $$
+begin
+  if pgmem.is_uuid(p_id) then
+    return query select n.* from pgmem.node n where n.id = p_id::uuid and n.tenant = any (p_tenants);
+  elsif p_id ~ '^[0-9a-f]{8}$' then
+    return query select n.* from pgmem.node n
+      where n.id between (p_id || '-0000-0000-0000-000000000000')::uuid and (p_id || '-ffff-ffff-ffff-ffffffffffff')::uuid
+        and n.tenant = any (p_tenants) and n.status <> 'captured' order by n.seq desc limit 2;
+  end if;
+end;
+$$;
+comment on function pgmem.nodes_by_id is 'The nodes with an id, whole or its first 8 digits; none for another text.';
+
+
 create or replace function pgmem.find_node(
   p_label text,
   p_key text,
@@ -484,12 +500,9 @@ declare
   v_nodes   pgmem.node[];
 begin
   p_label := (pgmem.require_label(p_label)).name;
-  if pgmem.is_uuid(p_key) then
-    select * into v_node from pgmem.node n
-    where n.id = p_key::uuid and n.label = p_label and n.tenant = any (v_tenants);
-    if v_node.seq is not null then
-      return v_node;
-    end if;
+  select n.* into v_node from pgmem.nodes_by_id(p_key, v_tenants) n where n.label = p_label limit 1;
+  if v_node.seq is not null then
+    return v_node;
   end if;
   if pgmem.clean_text(p_key, 'key') is null then
     raise exception using errcode = 'PM001',
@@ -543,6 +556,34 @@ begin
 end;
 $$;
 comment on function pgmem.require_memory is 'The memory with an id, forgotten ones too; an error where the caller sees none.';
+
+
+create or replace function pgmem.named_memory(p_name text) returns pgmem.node
+language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_tenants text[] := pgmem.visible_tenants();
+  v_nodes   pgmem.node[] := array(select n from pgmem.nodes_by_id(p_name, v_tenants) n where pgmem.is_memory(n.label));
+begin
+  if v_nodes = '{}' then
+    v_nodes := pgmem.own_first(array(
+      select row(n.*)::pgmem.node from pgmem.node n
+      where pgmem.name_hash(coalesce(n.key, n.title)) = pgmem.name_hash(btrim(p_name)) and n.tenant = any (v_tenants)
+        and pgmem.folded(coalesce(n.key, n.title)) = pgmem.folded(btrim(p_name)) and pgmem.is_memory(n.label)
+        and pgmem.is_live_status(n.status) order by n.seq desc limit 20), v_tenants);
+  end if;
+  if cardinality(v_nodes) > 1 then
+    raise exception using errcode = 'PM003', message = format('%s names %s memories; send the id of one: %s.',
+      quote_literal(left(p_name, 80)), cardinality(v_nodes),
+      (select string_agg(format('%s (%s%s)', n.id, n.label, ', ' || n.project), ', ') from unnest(v_nodes) n));
+  elsif v_nodes = '{}' then
+    raise exception using errcode = 'PM002',
+      message = format('No memory %s found; search_memory shows ids.', case when pgmem.is_uuid(p_name) then p_name else coalesce(quote_literal(left(p_name, 80)), 'without an id') end);
+  end if;
+  return v_nodes[1];
+end;
+$$;
+comment on function pgmem.named_memory is
+  'The memory with an id, its first 8 digits, or a title; an error where the caller sees none, or several.';
 
 
 -- The lock is a separate statement: the read after it sees what others did to the node meanwhile.

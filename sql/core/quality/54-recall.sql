@@ -96,14 +96,14 @@ noise integer = 0: How often it was brought where it did not help.
 $$);
 
 create or replace function pgmem.feedback(
-  p_id uuid,
+  p_id text,
   p_verdict pgmem.verdict
 ) returns pgmem.feedback_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer  pgmem.feedback_answer;
   v_caller  pgmem.caller := pgmem.require_writer();
-  v_node    pgmem.node := pgmem.require_memory(p_id);
+  v_node    pgmem.node := pgmem.named_memory(p_id);
   v_tenant  text;
   v_last    pgmem.recall_event;
 begin
@@ -112,13 +112,13 @@ begin
   insert into pgmem.usefulness (node_seq, tenant) values (v_node.seq, v_tenant) on conflict do nothing;
   perform from pgmem.usefulness u where u.node_seq = v_node.seq and u.tenant = v_tenant for update;
   select e.* into v_last from pgmem.recall_event e
-  where e.memory_ids[1] = p_id and e.tenant = v_caller.tenant and e.act in ('used', 'noise', 'wrong', 'outdated')
+  where e.memory_ids[1] = v_node.id and e.tenant = v_caller.tenant and e.act in ('used', 'noise', 'wrong', 'outdated')
     and e.agent_id is not distinct from v_caller.agent_id
     and e.at > pgmem.now() - make_interval(hours => pgmem.setting_int('feedback_cooldown_hours'))
   order by e.at desc, e.seq desc limit 1;
   if v_last.seq is null then
     insert into pgmem.recall_event (at, act, by, memory_ids, project, session_id, agent_id, tenant)
-    values (pgmem.now(), p_verdict, 'feedback', array[p_id], v_node.project, v_caller.session_id, v_caller.agent_id,
+    values (pgmem.now(), p_verdict, 'feedback', array[v_node.id], v_node.project, v_caller.session_id, v_caller.agent_id,
       v_caller.tenant);
   else
     update pgmem.recall_event e set act = p_verdict where e.seq = v_last.seq;
@@ -138,15 +138,17 @@ $$;
 comment on function pgmem.feedback is $$
 Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
 
+What is named wrong or outdated more often than used is marked (wrong_at) in every answer, and comes after the others.
 Noise is true and did not help: what is named so more often than used, a hook brings only to a question that it answers.
 
 The memory itself does not change. What one agent says of one memory counts once in feedback_cooldown_hours: the last
 word. The setting hybrid_usefulness_weight is how much it counts in searches.
 
-id: Its id.
+id: Its id or title; of an id the first 8 digits, as a session is shown them, are enough.
 verdict: What it was; used, noise, wrong or outdated.
 
-MemoryNotFound: no memory with this id is visible here.
+MemoryNotFound: no such memory is visible here.
+AmbiguousName: a title is of several memories; the message lists their ids.
 InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',

@@ -107,12 +107,12 @@ confirmed_at timestamptz
 by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
-create or replace function pgmem.confirm(p_id uuid) returns pgmem.confirmed
+create or replace function pgmem.confirm(p_id text) returns pgmem.confirmed
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.confirmed;
   v_caller pgmem.caller := pgmem.require_writer();
-  v_node   pgmem.node := pgmem.require_memory(p_id);
+  v_node   pgmem.node := pgmem.named_memory(p_id);
 begin
   perform pgmem.require_own(v_node, v_caller);
   v_node := pgmem.locked(v_node);
@@ -134,9 +134,10 @@ Record that a memory still holds: freshness, hygiene and the decay of confidence
 
 Its text, trust and history stay as they are. Saving the same content again confirms it too.
 
-id: The memory.
+id: Its id or title; of an id the first 8 digits are enough.
 
 MemoryNotFound: no such memory is visible to the caller.
+AmbiguousName: a title is of several memories; the message lists their ids.
 InvalidArgument: the memory was forgotten or replaced.
 NotPermitted: the memory belongs to all tenants.
 $$;

@@ -416,6 +416,7 @@ begin
 >>>>>>> 3c62b2b9 (hook: bring a decision only where it would be right)
   cross join lateral (
     select n.*, pgmem.said_by(n.source, n.trust_level) as by from pgmem.live_node n where n.seq = m.seq offset 0) n;
+  matches := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(matches)), v_caller.tenants));
   matches := (select coalesce(jsonb_agg(l.item), '[]') from (
     select l.item from jsonb_array_elements(v_left) as l(item) order by (l.item ->> 'words')::float8 desc limit 1) l) || matches;
 end;
@@ -426,7 +427,8 @@ The decisions and standing instructions nearest to the work that a prompt gives,
 Each match holds id, label, title, standing (only of a person), by (person or agent), created_at, the beginning of its
 reason, the sentence that it is nearest to (about; empty for one in another language than the store), what the words count
 that both share (words), and whether the sentence gives work (more: 2; a question about the world: -2). A decision that was
-replaced comes first if a sentence names what it alone has: replaced holds at, by (a title) and because.
+replaced comes first if a sentence names what it alone has: replaced holds at, by (a title) and because. One that an agent
+named wrong has wrong_at.
 
 prompt: What a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
 project_id: Project name; unset: all projects.

@@ -283,7 +283,7 @@ create or replace function pgmem.item_length(p_item jsonb, p_brief boolean) retu
 language sql immutable parallel safe
 begin atomic
   select case when p_brief
-    then length((p_item - '{id,key,focus,created_at,updated_at,trust_level,confidence,freshness,relevance_score}'::text[]
+    then 16 + length((p_item - '{id,key,focus,created_at,updated_at,trust_level,confidence,freshness,relevance_score}'::text[]
         - case when p_item ->> 'label' = 'Context' then 'label' else '' end
         - case when p_item ->> 'scope' = 'project' then 'scope' else '' end
         - case when p_item ->> 'by' = 'agent' then 'by' else '' end)::text)
@@ -371,6 +371,7 @@ entity_name text?, fact text?
 outdated_by uuid?: The later statement that holds in its place.
 properties rest = {}: Its other properties.
 by person|agent?: Who said it; agent: also a program or a file.
+wrong_at timestamptz?: When an agent named it wrong or outdated, more often than used.
 $$);
 
 select pgmem.declare_answer('context_bundle', $$
@@ -457,6 +458,9 @@ begin
      and exists (select from pgmem.edge e where e.rel = 'OUTDATES' and e.dst = any (v_seqs)) then
     v_answer.items := pgmem.marked_outdated(v_answer.items, v_caller.tenants, v_seqs);
     v_answer.standing := pgmem.marked_outdated(v_answer.standing, v_caller.tenants, v_seqs);
+  end if;
+  if num_nulls(p_as_of, p_known_at) = 2 then
+    v_answer.items := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(v_answer.items)), v_caller.tenants));
   end if;
   if v_tokens is not null then
     select k.standing, k.items, k.left_out into v_answer.standing, v_answer.items, v_answer.left_out

@@ -695,6 +695,7 @@ outdated_by uuid?: The later statement that holds in its place; null: none.
 sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
 by person|agent?: Who said it; agent: also a program or a file.
 copies integer = 1: How many memories of the project have the same text; the best stands for all.
+wrong_at timestamptz?: When an agent named it wrong or outdated, more often than used.
 $$);
 
 select pgmem.declare_answer('search_answer_row', $$
@@ -808,7 +809,8 @@ begin
         array(select v_words.lexemes[p] from unnest(r.places) p where not pgmem.is_whole(v_words.lexemes[p])), n.project, n.scope, r.score, r.relevance, r.vector,
         r.fulltext, r.graph, r.trust, r.confidence, r.parts, n.created_at,
         (select o.id from pgmem.node o where o.seq = r.outdated_by),
-        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end), n.by, r.copies
+        coalesce(r.sources, case when n.props ? 'citation' or n.props ? 'turn' then 'UNCHECKABLE' end), n.by, r.copies,
+        null::timestamptz
         )::pgmem.search_result) order by r.score desc, r.seq desc) as items,
       array_agg(case when v_tokens is not null then array_to_string(tsvector_to_array(n.tsv), e'\x1f') end
         order by r.score desc, r.seq desc) as words
@@ -852,6 +854,9 @@ begin
     from pgmem.packed(v_found.items, v_found.words, v_tokens) k;
   else
     v_answer.results := coalesce(to_jsonb(v_found.items), '[]');
+  end if;
+  if not v_past then
+    v_answer.results := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(v_answer.results::jsonb)), v_caller.tenants));
   end if;
   return v_answer;
 end;
@@ -934,7 +939,7 @@ A memory that a search found, with how the whole search answers.
 id uuid, label text, key text, title text, summary text, project text, scope text, score float8, relevance float8
 passage text, matched text[], vector float8, fulltext float8, graph float8, trust float8, confidence float8
 explanation json, created_at timestamptz, answered text, mode text, degraded boolean, reason text, outdated_by uuid, sources text
-by text, copies integer
+by text, copies integer, wrong_at timestamptz
 $$);
 
 create or replace function pgmem.search_memory(
@@ -965,7 +970,7 @@ begin
   return query
   select r.id, r.label, r.key, r.title, pgmem.excerpt(r.passage), r.project, r.scope, r.score, r.relevance, r.passage,
          r.matched, r.vector, r.fulltext, r.graph, r.trust, r.confidence, r.explanation, r.created_at,
-         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources, r.by, r.copies
+         a.answered, a.mode, a.degraded, a.reason, r.outdated_by, r.sources, r.by, r.copies, r.wrong_at
   from pgmem.search_answer(
       p_query, p_limit, p_project_id, p_scope, p_labels, p_as_of, p_known_at, p_fusion, p_explain, p_focus, p_tags,
       p_without, p_weights, p_min_relevance, p_max_tokens, p_agent_id, p_session_id, p_answers_only, p_embedding,
