@@ -666,6 +666,30 @@ def hooks(
 
 
 @app.command()
+def week(
+    json_file: JsonFile = None,
+    shown: Annotated[bool, typer.Option("--openings", help="Print each opening.")] = False,
+) -> None:
+    """Replay twelve sessions of a week through the hook, and count what each opening holds of what is open."""
+    from benchmarks import week as bench
+
+    async def run(progress: Progress) -> dict[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="pgmem-bench-", ignore_cleanup_errors=True) as folder:
+            Path(folder).chmod(0o711)  # if root runs this, the server has another user
+            settings = load(data_dir=Path(folder) / "data").model_copy(update={"dsn": None})
+            async with Memory.connect(settings, source="mcp") as memory:
+                dsn = running_dsn(None, settings.data_dir)
+                assert dsn is not None
+                return await bench.run(memory, dsn, Path(folder), progress=progress)
+
+    report = _reported(json_file, lambda bars: anyio.run(run, bars))
+    names = ("session", "tokens", "open", "shown", "decisions", "listed", "work")
+    _print("Openings of a week", names, [tuple(row[name] for name in names) for row in report["rows"]])
+    for text in report["openings"] if shown else ():
+        typer.echo(text)
+
+
+@app.command()
 def acts(
     json_file: JsonFile = None,
     rounds: Annotated[int, typer.Option("--rounds", min=2, help="Events to time, of each kind.")] = 40,

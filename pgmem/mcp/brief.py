@@ -3,10 +3,10 @@
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the
 microsecond, parts of a score), what is in another field already (the title of a session is its objective), and what
 is at its usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to
-nothing, a search that lacks no arm). A memory of a context is named by its label, its title and the first 8 digits of its id; one without a label is a
-Context, one without a scope is of the project, one without a day is current. One that has no by is an agent's. A
-result of a search has its id as well. The lengths that SQL counts with for a context are those of
-`pgmem.item_length`.
+nothing, a search that lacks no arm). A memory of a context is named by its label, its title and the first 8 digits of
+its id; one without a label is a Context, one without a scope is of the project, one without a day is current. One that
+has no by is an agent's. A result of a search has its whole id. The lengths that SQL counts with for a context are
+those of `pgmem.item_length`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ def _day(time: str | None) -> str | None:
 
 _USUAL: Mapping[str, str] = {"label": "Context", "scope": "project"}
 _ABOUT = frozenset(
-    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score by wrong_at".split()
+    "id key label title scope focus created_at updated_at trust_level confidence freshness relevance_score by"
+    " wrong_at".split()
 )
 _BRIEF: Mapping[str, Callable[[dict[str, Any], Mapping[str, Any]], dict[str, Any]]] = {
     "retrieve_context": _context,

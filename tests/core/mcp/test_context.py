@@ -44,7 +44,9 @@ async def test_no_place_is_empty_and_most_of_the_answer_is_text(
     assert set(shown) == {"focus", "project", "global"}
     assert min(shown["focus"], shown["project"]) >= shown["global"]
     assert size / 4 <= 2000
-    assert texts / size >= (0.62 if characters == 100 else 0.7), "an id of 8 digits is a tenth of a short note"
+    assert texts / size >= (0.62 if characters == 100 else 0.7), (
+        "an id of 8 digits is a tenth of a short note"
+    )
     async with Memory.connect(settings) as memory:
         whole = await memory.retrieve_context("quay", focus="crane")
         cut = await memory.retrieve_context("quay", focus="crane", max_tokens=5000)

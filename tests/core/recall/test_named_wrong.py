@@ -49,7 +49,9 @@ def test_what_is_used_more_often_than_named_wrong_is_not_marked(
 
 
 @pytest.mark.parametrize("name", ["id", "short", "title", "title in capitals"])
-def test_feedback_and_confirm_take_what_a_session_is_shown(call: Call, saved: dict[str, str], name: str) -> None:
+def test_feedback_and_confirm_take_what_a_session_is_shown(
+    call: Call, saved: dict[str, str], name: str
+) -> None:
     title, _ = saved
     sent = {
         "id": saved[title],
@@ -76,7 +78,9 @@ def test_verbs_that_take_a_name_take_the_first_digits_of_an_id(call: Call, saved
     assert call("get_node", label="Decision", key=saved[other][:8])["status"] == "active"
 
 
-def test_a_name_of_no_memory_or_of_several_is_an_error_that_says_so(call: Call, saved: dict[str, str]) -> None:
+def test_a_name_of_no_memory_or_of_several_is_an_error_that_says_so(
+    call: Call, saved: dict[str, str]
+) -> None:
     with pytest.raises(psycopg.Error, match="No memory 'Refunds' found"):
         call("feedback", id="Refunds", verdict="used")
     call("save_session", objective="begin", project_id="web")

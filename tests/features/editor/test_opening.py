@@ -9,8 +9,11 @@ from typing import Any
 
 import pytest
 
+from benchmarks import week
 from pgmem import texts
 from pgmem.features.editor.done import done
+from pgmem.memory import Memory
+from pgmem.settings import load
 from tests.conftest import Call
 from tests.features.editor.conftest import Hook, context
 
@@ -232,3 +235,16 @@ def test_open_items_leave_room_for_the_rest() -> None:
     assert "Close at six" in text
     assert "open items" in text.split("[Left out]")[1]
     assert len(text) <= 4 * 600
+
+
+@pytest.mark.anyio
+async def test_no_session_of_a_week_loses_an_open_item_a_decision_or_the_last_work(
+    dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PGMEM_PROJECT", "parcels")
+    async with Memory.connect(load(dsn=dsn, data_dir=tmp_path / "data"), source="mcp") as memory:
+        report = await week.run(memory, dsn, tmp_path)
+    assert len(report["rows"]) == 12
+    for row in report["rows"]:
+        assert (row["shown"], row["listed"], row["work"]) == (row["open"], row["decisions"], True), row
+        assert row["tokens"] <= 1_200
