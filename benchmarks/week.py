@@ -21,7 +21,7 @@ _PROJECT = "parcels"
 
 
 class Day(NamedTuple):
-    """A session: what was asked, decided, left open, done of what was open, edited, run in vain, and committed."""
+    """A session: what was asked, decided, left open, closed, and edited, commands that failed, and the commit."""
 
     asked: str
     decided: tuple[str, ...] = ()

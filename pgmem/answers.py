@@ -587,6 +587,8 @@ class ContextItem(Gathering, KeyedMemory):
     """Its other properties."""
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
+    wrong_at: datetime | None = None
+    """When an agent named it wrong or outdated, more often than used."""
 
 
 class ContextBundle(Answer):
@@ -674,6 +676,8 @@ class SearchResult(Excerpted, KeyedMemory):
     """Who said it; agent: also a program or a file."""
     copies: int = 1
     """How many memories of the project have the same text; the best stands for all."""
+    wrong_at: datetime | None = None
+    """When an agent named it wrong or outdated, more often than used."""
 
 
 class SearchMode(Answer):

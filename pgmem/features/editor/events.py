@@ -387,40 +387,11 @@ def prompt(event: Event, connection: Connection) -> Brought:
         return Brought()
     end = time.monotonic() + _LIMIT_S["prompt"] - _KEPT_S
     project, root, _ = _begin(event, connection)
-    about = _in_time(event, connection, end, lambda: connection.call("prompt_sentences", prompt=said))
-    if about is None:
-        return Brought()
-    sentences = about["sentences"]
-    if not sentences:
-        connection.rows("commit")
-        return Brought("", project)
-    vectors = _vectors(about["embedding_model"], sentences)
-    model = about["embedding_model"] if vectors else None
-    answers: dict[str, Mapping[str, Any]] = {}
-    asked: set[str] = set()
-    found = _in_time(
-        event,
-        connection,
-        end,
-        lambda: connection.call(
-            "memory_for_prompt",
-            prompt=said,
-            project_id=project,
-            embeddings=vectors or None,
-            embedding_model=model,
-            limit=_CANDIDATES,
-        ),
-    )
-    near = nearest(found["matches"] if found else [], by_vectors=bool(vectors))
-    for place, sentence in enumerate(sentences[-_MOST_SENTENCES:], max(len(sentences) - _MOST_SENTENCES, 0)):
-        vector = vectors[place] if vectors else None
-        answer = _in_time(event, connection, end, _asking(connection, sentence, project, vector, model))
-        for result in answer["results"][:1] if answer and answer["answered"] == "yes" else ():
-            if about["asks"][place] or result["relevance"] >= _CLEAR:
-                answers[str(result["id"])] = result
-            if about["asks"][place]:
-                asked.add(str(result["id"]))
+    found = _found(event, connection, project, said, end)
     connection.rows("commit")
+    if found is None:
+        return Brought("", project)
+    answers, asked, near = found
     # What answers a question comes again, whatever the session was shown.
     known = {
         one for one in (*answers, *map(_id_of, near)) if one not in asked and event.session.has("shown", one)
@@ -437,6 +408,42 @@ def prompt(event: Event, connection: Connection) -> Brought:
         if not line.endswith("…") and line in text:
             event.session.first("shown", one)
     return Brought(text, project, brought)
+
+
+def _found(
+    event: Event, connection: Connection, project: str, said: str, end: float
+) -> tuple[dict[str, Mapping[str, Any]], set[str], list[Mapping[str, Any]]] | None:
+    """Return the answers to a prompt, those of them that it asks for, and the decisions near it; None for talk."""
+    about = _in_time(event, connection, end, lambda: connection.call("prompt_sentences", prompt=said))
+    sentences = about["sentences"] if about else []
+    if not about or not sentences:
+        return None
+    vectors = _vectors(about["embedding_model"], sentences)
+    model = about["embedding_model"] if vectors else None
+    found = _in_time(
+        event,
+        connection,
+        end,
+        lambda: connection.call(
+            "memory_for_prompt",
+            prompt=said,
+            project_id=project,
+            embeddings=vectors or None,
+            embedding_model=model,
+            limit=_CANDIDATES,
+        ),
+    )
+    answers: dict[str, Mapping[str, Any]] = {}
+    asked: set[str] = set()
+    for place, sentence in enumerate(sentences[-_MOST_SENTENCES:], max(len(sentences) - _MOST_SENTENCES, 0)):
+        vector = vectors[place] if vectors else None
+        answer = _in_time(event, connection, end, _asking(connection, sentence, project, vector, model))
+        for result in answer["results"][:1] if answer and answer["answered"] == "yes" else ():
+            if about["asks"][place] or result["relevance"] >= _CLEAR:
+                answers[str(result["id"])] = result
+            if about["asks"][place]:
+                asked.add(str(result["id"]))
+    return answers, asked, nearest(found["matches"] if found else [], by_vectors=bool(vectors))
 
 
 def _asking(
@@ -523,7 +530,7 @@ def nearest(matches: Sequence[Mapping[str, Any]], *, by_vectors: bool) -> list[M
         # A sentence in another language is compared by what it shares alone.
         meant = _TITLE * title + _REASON * reason + _WORK * match["more"] if match["about"] else 0.0
         least = _LEAST if by_vectors and match["about"] else _LEAST_BY_WORDS
-        doubt = _DOUBT if match.get("wrong_at") else 0.0
+        doubt = _DOUBT if match.get("wrong_at") and match.get("by") != "person" else 0.0
         ranked.append((match["words"] + meant - least - doubt, match))
     ranked.sort(key=lambda one: -one[0])
     chosen = [match for score, match in ranked[:_MOST_NEAR] if score >= 0 and ranked[0][0] - score <= _GAP]

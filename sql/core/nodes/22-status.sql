@@ -101,7 +101,8 @@ $$;
 select pgmem.declare_verb('wal_position', p_rights => 'reader', p_effect => 'look', p_reach => 'cell');
 
 
--- A word of an agent takes effect at once: nobody need decide before the next agent is warned.
+-- A word of an agent takes effect at once: nobody need decide before the next agent is warned. What a person said keeps
+-- its place, and is marked.
 create or replace function pgmem.marked_wrong(p_items jsonb[], p_tenants text[]) returns jsonb[]
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
@@ -119,7 +120,7 @@ begin
     select i.item || case when v_marks ? (i.item ->> 'id') then jsonb_build_object('wrong_at',
              coalesce(v_marks -> (i.item ->> 'id'), 'null')) else '{}' end
     from unnest(p_items) with ordinality as i(item, place)
-    order by v_marks ? (i.item ->> 'id'), i.place) end;
+    order by v_marks ? (i.item ->> 'id') and i.item ->> 'by' is distinct from 'person', i.place) end;
 end;
 $$;
 comment on function pgmem.marked_wrong is

@@ -345,7 +345,7 @@ begin
     v_words := pgmem.search_words(v_own || array(
       select distinct k from unnest(v_own) l cross join unnest(pgmem.kindred(l)) k
       where not v_said.is_foreign and k <> all (v_own)), v_all);
-    v_most := 2.2 * ln(1 + (greatest(v_words.memories, 10) - 0.5) / 1.5);  -- the weight of a word that one memory holds
+    v_most := 2.2 * ln(1 + (greatest(v_words.memories, 3) - 0.5) / 1.5);  -- the weight of a word that one memory holds
     with candidate as materialized (
       select v.seq from pgmem.vector_candidates(
         case when v_model.id is not null then v_vector end, v_model, v_filter, v_words.memories::bigint, 30) v
@@ -362,7 +362,8 @@ begin
     ), word as materialized (
       select w.form, x.query, x.title,
              least(x.weight / v_most, 1) * case when x.own then 1 else 0.7 end
-               * case when w.form = any (pgmem.common_words()) then 0.5 else 1 end as weight
+               * case when w.form = any (pgmem.common_words()) then 0.5 else 1 end as weight,
+             x.own and w.form <> all (pgmem.common_words()) as is_own
       from (select distinct (pgmem.inflections(l))[1] as form from unnest(v_own) l) w
       cross join lateral (
         select q.query, q.title, q.weight, (pgmem.inflections(q.lexeme))[1] = w.form as own
@@ -375,14 +376,16 @@ begin
     into v_more
     from candidate c
     cross join lateral (
-      select n.tsv from pgmem.node n
+      -- An agent that repeats the words of a person's decision makes them weigh no less than this.
+      select n.tsv, pgmem.is_of_a_person(n.source, n.trust_level) as is_of_person from pgmem.node n
       where n.seq = c.seq and (n.label = 'Decision' and (pgmem.is_of_a_person(n.source, n.trust_level)
                                                          or not pgmem.is_noise(n.seq, v_caller.tenants))
                                or n.instructs and pgmem.is_of_a_person(n.source, n.trust_level))
       offset 0) n
     cross join lateral (
       select coalesce(sum(f.most), 0) as words from (
-        select max(w.weight * case when n.tsv @@ w.title then 1 else 0.45 end) as most
+        select max(greatest(w.weight, case when w.is_own and n.is_of_person then 0.35 else 0 end)
+                     * case when n.tsv @@ w.title then 1 else 0.45 end) as most
         from word w where n.tsv @@ w.query group by w.form) f) shared
     left join pgmem.vector_scores(case when v_model.id is not null then v_vector end, v_model,
       array(select x.seq from candidate x)) v on v.seq = c.seq;
@@ -395,25 +398,18 @@ begin
            'about', m.about, 'more', m.more, 'words', m.words)
          order by m.score desc, m.seq desc), '[]')
   into matches
-<<<<<<< HEAD
-  from (select f.seq, f.about, f.words, f.score from (
+  from (select f.seq, f.about, f.more, f.words, f.score from (
         select f.*, said.by, row_number() over (partition by said.by order by f.score desc, f.seq desc) as turn from (
-          select distinct on (f.seq) f.*, max(f.score) over () as best
-          from jsonb_to_recordset(v_near) as f(seq bigint, about text, words float8, score float8)
-          order by f.seq, f.score desc) f
+          select distinct on (f.seq) f.*, f.words + coalesce(f.cosine, 0) as score,
+                 max(f.words + coalesce(f.cosine, 0)) over () as best
+          from jsonb_to_recordset(v_near) as f(seq bigint, about text, more integer, words float8, cosine float8)
+          order by f.seq, f.words + coalesce(f.cosine, 0) desc) f
         cross join lateral (
           select pgmem.said_by(n.source, n.trust_level) as by from pgmem.node n where n.seq = f.seq offset 0) said
-        where f.best >= 6.25) f
+        where f.score > 0) f
         -- Half of the places are for what a person decided and is half as near, however often an agent repeats the prompt.
         order by f.by = 'person' and f.turn <= p_limit / 2 and f.score * 2 >= f.best desc, f.score desc, f.seq desc
         limit p_limit) m
-=======
-  from (select * from (
-          select distinct on (f.seq) f.*, f.words + coalesce(f.cosine, 0) as score
-          from jsonb_to_recordset(v_near) as f(seq bigint, about text, more integer, words float8, cosine float8)
-          order by f.seq, f.words + coalesce(f.cosine, 0) desc) f
-        where f.score > 0 order by f.score desc, f.seq desc limit p_limit) m
->>>>>>> 3c62b2b9 (hook: bring a decision only where it would be right)
   cross join lateral (
     select n.*, pgmem.said_by(n.source, n.trust_level) as by from pgmem.live_node n where n.seq = m.seq offset 0) n;
   matches := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(matches)), v_caller.tenants));
