@@ -1129,7 +1129,10 @@ VERBS = {
             toolsets=("core", "entry"),
             description="Say that a memory was used, wrong, outdated or noise.",
             arguments={
-                "id": Argument("Its id.", type="uuid", required=True),
+                "id": Argument(
+                    "Its id or title; of an id the first 8 digits, as a session is shown them, are enough.",
+                    required=True,
+                ),
                 "verdict": Argument(
                     "What it was; used, noise, wrong or outdated.",
                     choices=("used", "noise", "wrong", "outdated"),
@@ -1217,7 +1220,9 @@ VERBS = {
             "writer",
             toolsets=("core", "quality"),
             description="Record that an old memory still holds.",
-            arguments={"id": Argument("The memory.", type="uuid", required=True)},
+            arguments={
+                "id": Argument("Its id or title; of an id the first 8 digits are enough.", required=True)
+            },
         ),
         Verb(
             "memory_surface",

@@ -31,6 +31,7 @@ __all__ = [
     "Approval",
     "Arrival",
     "Backlog",
+    "Balance",
     "BatchSaveResult",
     "Candidate",
     "CapturedTurns",
@@ -72,6 +73,8 @@ __all__ = [
     "EditedMemory",
     "EmbeddingModel",
     "Erasure",
+    "ErrorsAgain",
+    "EventTokens",
     "Expiry",
     "ExtractedItem",
     "Extraction",
@@ -128,6 +131,7 @@ __all__ = [
     "ObservationConfidence",
     "OpenSave",
     "OpenedProject",
+    "OtherRule",
     "Outstanding",
     "PathCoverage",
     "PathDigest",
@@ -168,6 +172,7 @@ __all__ = [
     "SkillEntry",
     "Source",
     "StaleItem",
+    "StandingRule",
     "Status",
     "StoredItem",
     "StoredItems",
@@ -179,6 +184,7 @@ __all__ = [
     "TimelineCount",
     "TitledMemory",
     "Trajectory",
+    "TrialMeasure",
     "Version",
     "Waiting",
     "WaitingBranch",
@@ -2138,6 +2144,105 @@ class Replacement(Answer):
     words: list[str] = field(default_factory=list)
     """The stems that the old title has alone."""
     created_at: datetime
+
+
+class EventTokens(Answer):
+    """What an event of a hook, or a tool, brought: how often, in how many tokens."""
+
+    by: str
+    answers: int
+    tokens: int
+
+
+class ErrorsAgain(Answer):
+    """Errors that came, and how many of them came again in a later session."""
+
+    with_memory: int
+    """Errors with which a memory came."""
+    again_with_memory: int
+    """Of these, how many came again after that."""
+    without_memory: int
+    """Errors with which no memory came."""
+    again_without_memory: int
+    """Of these, how many came again."""
+
+
+class TrialMeasure(Answer):
+    """A measure of the sessions of a trial: its means, and their difference with its interval.
+
+    Where says is too few to say, nothing follows from the difference; else it is fewer or more with memory.
+    """
+
+    name: str
+    with_n: int
+    without_n: int
+    with_mean: float | None = None
+    without_mean: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    says: str
+
+
+class Balance(Answer):
+    """What a memory cost and what came of it in the last days; outside the trial no count says why."""
+
+    days: int
+    sessions: int
+    tokens: int
+    brought: list[EventTokens]
+    memories_brought: int
+    """Different memories that were brought."""
+    used: int
+    """How often one was named as used."""
+    noise: int
+    """How often one was named as noise."""
+    wrong: int
+    """How often one was named as wrong or outdated."""
+    corrected: int
+    """Memories that were brought and then replaced, changed or forgotten."""
+    met: int
+    """Commands that a rule met before they ran."""
+    changed: int
+    """Of these, those that did not run in their session."""
+    done: int
+    """Of these, those that ran all the same."""
+    errors: ErrorsAgain
+    trial: bool
+    """Whether a trial is on."""
+    measures: list[TrialMeasure]
+    """Of all sessions of the trial so far; empty: none was held."""
+
+
+class OtherRule(Answer):
+    """A rule beside another one, and why it is named."""
+
+    id: UUID
+    text: str
+    reason: str
+
+
+class StandingRule(Answer):
+    """A rule that is to be followed always, what came of it, and the rules that contradict it or say the same.
+
+    heeded counts the commands before which it came and that then did not run in their session, overridden those
+    that ran.
+    """
+
+    id: UUID
+    text: str
+    project: str | None = None
+    by: Literal["person", "agent"]
+    """Who said it; agent: also a program or a file."""
+    author: str | None = None
+    """The user whose it is."""
+    created_at: datetime
+    age_days: int
+    brought: int
+    heeded: int
+    overridden: int
+    against: list[OtherRule]
+    copies: list[OtherRule]
 
 
 class GraphCounts(Answer):

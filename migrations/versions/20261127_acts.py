@@ -1,4 +1,4 @@
-"""What came of rules and errors at the act, and sessions that a coin gave a memory or none."""
+"""Events of rules and errors at the act, and sessions that a coin gave a memory or none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from alembic import op
 
 from pgmem.install.schema import run
 
-revision, down_revision = "20261127_acts", "20261127_labels"
+revision, down_revision = "20261127_acts", "20261127_languages"
 
 
 def upgrade() -> None:

@@ -2140,24 +2140,26 @@ class Verbs:
 
     async def feedback(
         self,
-        id: UUID,
+        id: str,
         verdict: Verdict,
     ) -> Feedback:
         """Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
 
-        Noise is true and did not help: what is named so more often than used, a hook brings only to a
-        question that it answers.
+        What is named wrong or outdated more often than used is marked (wrong_at) in every answer, and comes
+        after the others. Noise is true and did not help: what is named so more often than used, a hook
+        brings only to a question that it answers.
 
         The memory itself does not change. What one agent says of one memory counts once in
         feedback_cooldown_hours: the last word. The setting hybrid_usefulness_weight is how much it counts
         in searches.
 
         Args:
-            id: Its id.
+            id: Its id or title; of an id the first 8 digits, as a session is shown them, are enough.
             verdict: What it was; used, noise, wrong or outdated.
 
         Raises:
-            MemoryNotFound: no memory with this id is visible here.
+            MemoryNotFound: no such memory is visible here.
+            AmbiguousName: a title is of several memories; the message lists their ids.
             InvalidArgument: the verdict is another word.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
@@ -2282,17 +2284,18 @@ class Verbs:
 
     async def confirm(
         self,
-        id: UUID,
+        id: str,
     ) -> Confirmed:
         """Record that a memory still holds: freshness, hygiene and the decay of confidence count from now on.
 
         Its text, trust and history stay as they are. Saving the same content again confirms it too.
 
         Args:
-            id: The memory.
+            id: Its id or title; of an id the first 8 digits are enough.
 
         Raises:
             MemoryNotFound: no such memory is visible to the caller.
+            AmbiguousName: a title is of several memories; the message lists their ids.
             InvalidArgument: the memory was forgotten or replaced.
             NotPermitted: the memory belongs to all tenants.
             IdentityRequired: the store has tenants and the caller has no identity.
