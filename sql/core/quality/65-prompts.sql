@@ -435,4 +435,4 @@ InvalidArgument: the limit is out of its bounds, or the vectors have another len
 $$;
 select pgmem.declare_verb('memory_for_prompt', p_rights => 'reader', p_effect => 'read',
   p_patience => 'answer',
-  p_reads => 5000);
+  p_reads => 8000);
