@@ -54,6 +54,16 @@ $$;
 comment on function pgmem.states_of is 'The states of a memory in a line of an export, with what each is known by.';
 
 
+-- As retold puts it on record: it was replaced at once, and ends before it begins.
+create or replace function pgmem.was_outranked(p_state jsonb) returns boolean
+language sql immutable
+begin atomic
+  select coalesce(p_state ->> 'ends_at' = '-infinity'
+    and (p_state ->> 'replaced_at')::timestamptz = (p_state ->> 'ingested_at')::timestamptz + interval '1 microsecond', false);
+end;
+comment on function pgmem.was_outranked is 'Whether a state is on record as one that never held, as it had less trust than the one that it met.';
+
+
 create or replace function pgmem.regions_of(p_states pgmem.node_version[]) returns tstzmultirange[]
 language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
@@ -77,11 +87,12 @@ comment on function pgmem.regions_of is 'When each of some states in the order o
 -- What the saves of both stores would have made of the states, had they come to one in the order of their times: one
 -- with a valid_from holds for its period (add_state), any other takes the place of the state that was the present one
 -- (number_version, record_version). One of less trust than the present one of the other store would have waited for a
--- person; which of two states of one store holds was decided there. What follows from the states alone is worked out, so
+-- person, and goes on waiting where a store knows that it did; which of two other states of one store holds was decided there. What follows from the states alone is worked out, so
 -- all stores come to the same.
 create or replace function pgmem.retold(
   p_states pgmem.node_version[],
   p_arrived boolean[],
+  p_outranked boolean[],
   out states pgmem.node_version[],
   out present integer,
   out outranked integer[]
@@ -127,7 +138,7 @@ begin
     v_dated := v_dated or v_state.valid_from is not null or v_state.valid_to is not null;
     if v_place = 1 then
       present := 1;
-    elsif v_state.trust_level < v_row.trust_level and p_arrived[v_place] <> p_arrived[present] then
+    elsif v_state.trust_level < v_row.trust_level and (p_outranked[v_place] or p_arrived[v_place] <> p_arrived[present]) then
       outranked := outranked || v_place;
       v_state.begins_at := pgmem.state_begins(v_state.valid_from, v_state.valid_to, v_moment, v_row.begins_at);
       v_state.ends_at := '-infinity';
@@ -233,16 +244,20 @@ declare
 begin
   p_record := pgmem.known_states(p_record, v_mine, p_caller);
   v_given := jsonb_populate_record(null::pgmem.node, p_record);
-  with held as (select m.state, m.at, m.digest, (m.state ->> 'trust_level')::float8 as weight from pgmem.states_of(v_mine) m),
+  with held as (select m.state, m.at, m.digest, (m.state ->> 'trust_level')::float8 as weight,
+                       pgmem.was_outranked(m.state) as outranked from pgmem.states_of(v_mine) m),
     theirs as (select t.state, t.at, t.digest,
-                      (pgmem.author_of((t.state ->> 'trust_level')::float8, p_caller)).trust_level as weight
+                      (pgmem.author_of((t.state ->> 'trust_level')::float8, p_caller)).trust_level as weight,
+                      pgmem.vouches(p_caller) and pgmem.was_outranked(t.state) as outranked
                from pgmem.states_of(p_record) t),
     -- One that is known here by somebody of less trust arrives.
     new as (select t.* from theirs t
             where not exists (select from held h where (h.at, h.digest) = (t.at, t.digest) and h.weight >= least(t.weight, p_caller.trust_level))),
     mine as (select h.* from held h where not exists (select from new n where (n.at, n.digest) = (h.at, h.digest))),
     together as (select m.*, false as arrived from mine m union all select n.*, true from new n)
-  select array_agg(t.state || jsonb_build_object('arrived', t.arrived, 'weight', t.weight) order by t.at, t.digest),
+  select array_agg(t.state || jsonb_build_object('arrived', t.arrived, 'weight', t.weight, 'outranked', exists (
+           select from (select * from held union all select * from theirs) o
+           where (o.at, o.digest) = (t.at, t.digest) and o.outranked)) order by t.at, t.digest),
          count(*) filter (where t.arrived),
          (select count(*) from mine m where not exists (
             select from theirs o where (o.at, o.digest) = (m.at, m.digest))),
@@ -265,7 +280,8 @@ begin
     from pgmem.retold(
       array(select jsonb_populate_record(null::pgmem.node_version, s.state || jsonb_build_object('trust_level', s.state -> 'weight'))
             from unnest(v_states) with ordinality as s(state, place) order by s.place),
-      array(select (s.state ->> 'arrived')::boolean from unnest(v_states) with ordinality as s(state, place) order by s.place)) r;
+      array(select (s.state ->> 'arrived')::boolean from unnest(v_states) with ordinality as s(state, place) order by s.place),
+      array(select (s.state ->> 'outranked')::boolean from unnest(v_states) with ordinality as s(state, place) order by s.place)) r;
     v_last := v_states[v_present] || jsonb_build_object('begins_at', (v_told[v_present]).begins_at);
   end if;
   v_wins := v_whole or (v_last ->> 'arrived')::boolean or not v_last ? 'present';

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -215,3 +215,20 @@ async def test_a_rule_that_a_person_takes_back_in_one_store_is_asked_about_in_th
     assert done.here["refused"] + done.there["refused"] == 0
     assert [(await memory.retrieve_context("shop")).standing for memory in pair] == [[], []]
     assert await server.list_outstanding() == []
+
+
+async def test_a_state_that_was_outranked_once_is_so_when_more_of_its_memory_arrives(pair: Pair) -> None:
+    """The agent's store has not heard of the person's fact yet when it says another one."""
+    server, laptop = pair
+    for memory in pair:
+        await memory.save_session("open", "shop")
+    await server.upsert_entity("Payroll account", "DE12", project_id="shop")
+    past = datetime(2025, 1, 1, tzinfo=UTC)
+    await agent_of(laptop).upsert_entity("Payroll account", "DE00", project_id="shop", valid_from=past)
+    for label in ("Project", "EntityFact"):
+        await server.acting_as(source="sync").apply_changes(records(laptop, label))
+    assert (await fact(server))[:2] == ("DE12", 1)
+    await agent_of(laptop).upsert_entity("Payroll account", "DE01", project_id="shop", valid_from=past)
+    for runner in (pair, pair[::-1]):
+        await in_step(runner)
+    assert (await fact(server))[:2] == (await fact(laptop))[:2] == ("DE12", 1)
