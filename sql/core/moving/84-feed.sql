@@ -73,11 +73,16 @@ comment on function pgmem.feed_horizon is
 -- Not the horizon itself: numbers of transactions that left nothing behind are given again after a crash.
 create or replace function pgmem.feed_end(p_horizon xid8, out stamp xid8, out seq bigint)
 language plpgsql stable set search_path = pgmem, pg_temp as $$
+declare
+  v_kept record;
 begin
   select c.stamp, c.seq into stamp, seq from pgmem.change c where c.stamp < p_horizon
   order by c.stamp desc, c.seq desc limit 1;
-  if not found then
-    select f.kept_stamp, f.kept_seq into strict stamp, seq from pgmem.feed f;
+  select f.kept_stamp, f.kept_seq into strict v_kept from pgmem.feed f;
+  -- Of changes that were written at one time an earlier one may be left, although a later one is kept no longer.
+  if stamp is null or (stamp, seq) < (v_kept.kept_stamp, v_kept.kept_seq) then
+    stamp := v_kept.kept_stamp;
+    seq := v_kept.kept_seq;
   end if;
 end;
 $$;

@@ -71,6 +71,15 @@ $$;
 comment on function pgmem.record_made is 'Trigger: a new memory or project enters the feed.';
 
 
+create or replace function pgmem.drop_outstanding(p_id uuid, p_tenant text) returns void
+language sql set search_path = pgmem, pg_temp as $$
+  delete from pgmem.outstanding o
+  where o.tenant = p_tenant and p_id::text in (o.about, split_part(o.about, ' ', 1), split_part(o.about, ' ', 3));
+$$;
+comment on function pgmem.drop_outstanding is
+  'Offer a purged memory and its relations to no other store any more: they are not taken anywhere, and hold its text.';
+
+
 create or replace function pgmem.record_gone() returns trigger
 language plpgsql as $$
 declare
@@ -79,8 +88,7 @@ begin
   insert into pgmem.change (stamp, subject, kind, id, label, version, project, tenant, at)
   values (pgmem.change_stamp(), pgmem.change_subject_of(old.label), 'purged', old.id, old.label, old.version,
           case old.label when 'Project' then old.key else old.project end, old.tenant, pgmem.clock());
-  -- Its text goes from what waits for another store too.
-  delete from pgmem.outstanding o where o.about = old.id::text and o.tenant = old.tenant;
+  perform pgmem.drop_outstanding(old.id, old.tenant);
   v_told := pgmem.notify_change();
   return null;
 end;

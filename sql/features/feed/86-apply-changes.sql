@@ -542,6 +542,7 @@ begin
     perform pgmem.delete_node(v_node.seq);
     v_done := 'purged';
   end if;
+  perform pgmem.drop_outstanding((p_record ->> 'id')::uuid, p_caller.tenant);
   insert into pgmem.tombstone (id, label, org_id, user_id, trust_level, content_hash, purged_by, agent_id, source,
     purged_at)
   select t.id, t.label, p_owner.org_id, p_owner.user_id, t.trust_level, t.content_hash, t.purged_by, t.agent_id,

@@ -135,7 +135,11 @@ class World:
                 for part in found[0]:
                     assert found[0][part] == other[part], part
             return
-        named = " ".join(f"{each.change} {each.about}" for each in waiting)
+        named = " ".join(
+            f"{row['change']} {row['about']}"
+            for store in self.stores
+            for row in store.connection.execute("select change, about from pgmem.outstanding")
+        )
         memories = [held(store, self.user) for store in self.stores]
         for one in memories:
             for other in memories:
