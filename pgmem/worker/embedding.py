@@ -5,6 +5,7 @@ Texts are claimed, embedded and stored; no transaction is open while the provide
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any
@@ -94,15 +95,33 @@ async def embed_waiting(
     Raises:
         EmbeddingError: the provider fails; its claimed texts stay in the queue.
     """
-    database, stored = memory.caller.database, 0
-    while (most is None or stored < most) and not (stop is not None and stop()):
-        claimed = await database.rows("claim_embeddings", model=memory.caller.embedder.model, limit=_BATCH)
-        if not claimed:
-            break
-        done = await _store(memory, claimed, await _embed(memory, [row["text"] for row in claimed]))
-        stored += done
-        if progress is not None:
-            progress(done)
+    database, begun, stored = memory.caller.database, 0, 0
+    storing: asyncio.Task[int] | None = None
+
+    async def finished() -> None:
+        nonlocal storing, stored
+        if storing is not None:
+            ending, storing = storing, None
+            done = await ending
+            stored += done
+            if progress is not None:
+                progress(done)
+
+    try:
+        while (most is None or begun < most) and not (stop is not None and stop()):
+            claimed = await database.rows(
+                "claim_embeddings", model=memory.caller.embedder.model, limit=_BATCH
+            )
+            if not claimed and storing is None:
+                break
+            vectors = await _embed(memory, [row["text"] for row in claimed]) if claimed else []
+            await finished()  # texts that have changed meanwhile are in the queue again
+            if claimed:
+                begun += len(claimed)
+                # The server stores these while this process embeds the next ones.
+                storing = asyncio.create_task(_store(memory, claimed, vectors))
+    finally:
+        await finished()
     return stored
 
 

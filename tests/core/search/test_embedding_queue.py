@@ -381,3 +381,34 @@ async def test_many_tasks_that_embed_at_once_store_each_vector_once(
     assert sum(stored) == 301
     asked = [text for text in table.asked if text != "ok"]  # what register_embedder asks
     assert len(asked) == len(set(asked)) == 301
+
+
+@pytest.mark.usefixtures("vectors")
+async def test_a_batch_is_embedded_while_the_one_before_is_stored(
+    dsn: str, plain: Memory, with_provider: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store of the first batch waits for a lock, which is let go when the second one is embedded."""
+    monkeypatch.setattr("pgmem.worker.embedding._BATCH", 2)
+    batches = 0
+
+    class Watched(StaticProvider):
+        async def _embed(self, texts: list[str]) -> list[list[float]]:
+            nonlocal batches
+            batches += 1
+            if batches == 2:
+                other.rollback()
+            return await super()._embed(texts)
+
+    await plain.save_session("begin", "shop")
+    for number in range(3):
+        await plain.save_context(f"Shelf {number} holds tea.", "shop")
+    memory = with_provider(Watched())
+    await memory.register_embedder()
+    await memory.queue_embeddings()
+    batches = 0
+    with psycopg.connect(dsn) as other:
+        other.execute("lock table pgmem.embedding in exclusive mode")
+        with anyio.fail_after(20):
+            stored = await memory.embed_waiting()
+    (status,) = await memory.embedding_status()
+    assert (stored, status.waiting) == (4, 0)
