@@ -13,7 +13,7 @@ THROUGH_A_FRONT = tests/docs/test_examples.py $(addprefix tests/, features/cards
   core/search security core/sql features/stores core/telemetry core/temporal core/tenancy features/ui \
   features/vault)
 
-.PHONY: help demo docs test test-changed test-long test-security test-front test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
+.PHONY: help demo docs calls test test-changed test-long test-security test-front test-managed test-docker test-faults test-servers test-floors lock check lint types layers generated bench wheel clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -94,6 +94,9 @@ docs: $(VENV)/.installed  ## build the site of the documentation, with the refer
 
 bench: $(VENV)/.installed  ## measure speed against the floor of this machine
 	$(BIN)/python -m benchmarks speed $(ARGS)
+
+calls: $(VENV)/.installed  ## count the functions that six verbs run; fail where there are 3 % more than recorded
+	$(BIN)/python -m benchmarks calls $(ARGS)
 
 wheel: $(VENV)/.installed  ## build the wheel and try it in an empty environment
 	bash scripts/try-wheel

@@ -90,7 +90,7 @@ def calls(
     beside: Annotated[
         str | None, typer.Option("--beside", metavar="COMMIT", help="Count this commit too, for ratios.")
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=5, help="Calls of each kind.")] = 100,
+    rounds: Annotated[int, typer.Option("--rounds", min=5, help="Calls of each kind.")] = 30,
     record: Annotated[
         bool, typer.Option("--record", help="Write the figures to benchmarks/calls.json.")
     ] = False,
@@ -115,8 +115,8 @@ def calls(
         RECORDED.write_text(json.dumps(figures, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         return
     recorded = json.loads(RECORDED.read_text(encoding="utf-8")) if RECORDED.exists() else None
-    if recorded is None or recorded["python"] != figures["python"]:
-        stop(f"no figures are recorded for Python {figures['python']}: use --record")
+    if recorded is None or any(recorded[name] != figures[name] for name in ("python", "rounds")):
+        stop(f"no figures are recorded for Python {figures['python']} and {rounds} rounds: use --record")
     if sentences := grown(figures, recorded):
         stop("\n".join(sentences))
 
