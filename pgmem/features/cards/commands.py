@@ -474,7 +474,7 @@ def review(repo: Repository, by: options.By = None, sure: Sure = False) -> None:
             require_person(store)
         card_id = card.id
         if choice == "a":
-            done = store.run(lambda m, i=card_id: m.approve_card(i, decider))  # type: ignore[misc]
+            done = store.run(lambda m, c=card: m.approve_card(c.id, decider, version=c.version))  # type: ignore[misc]
             typer.echo(f"{done.status}, {done.confidence}")
         elif choice == "r":
             reason = typer.prompt("Reason", default="") or None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Literal, cast
 from uuid import UUID
 
@@ -419,10 +420,16 @@ async def decide_card(visit: Visit) -> Redirect:
     card = visit.parts["id"]
     reason = visit.form.get("reason", "").strip() or None
     memory = visit.memory
-    verbs = {"approve": memory.approve_card, "reject": memory.reject_card, "archive": memory.archive_card}
+    verbs: dict[str, Callable[..., Awaitable[object]]] = {
+        "approve": partial(memory.approve_card, version=visit.version() if "version" in visit.form else None),
+        "reject": memory.reject_card,
+        "archive": memory.archive_card,
+    }
     action = one_of("action", visit.field("action"), verbs)
     try:
         await verbs[action](card, visit.name, reason)
+    except InvalidArgument as error:  # an agent drafted it anew
+        visit.flash(str(error), wrong=True)
     except ContractError:
         found = await _card(visit, card, (await visit.memory.find_memory(card)).project)
         if found is None:

@@ -19,7 +19,8 @@ create or replace function pgmem.decide_card(
   p_to text,
   p_by text,
   p_reason text,
-  p_props jsonb
+  p_props jsonb,
+  p_version integer default null
 ) returns pgmem.node
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -37,6 +38,9 @@ begin
   elsif not v_node.status = any (p_from) then
     raise exception using errcode = 'PM010',
       message = format('Cannot %s record in status ''%s''', p_verb, v_node.status);
+  elsif v_node.version <> p_version then
+    raise exception using errcode = 'PM001', message = format(
+      'The card has changed since it was shown: it is at version %s. Look at it, then decide.', v_node.version);
   end if;
   return pgmem.change_card(v_node, p_to, p_props, p_verb, v_by, p_reason);
 end;
@@ -55,7 +59,8 @@ create or replace function pgmem.approve_card(
   p_card_id uuid,
   p_by text,
   p_reason text default null,
-  p_supersedes uuid[] default '{}'
+  p_supersedes uuid[] default '{}',
+  p_version integer default null
 ) returns pgmem.card_decision
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -68,7 +73,7 @@ begin
   perform pgmem.require_reviewer('approve_card');
   v_node := pgmem.decide_card(p_card_id, 'approve', array['draft', 'stale'], 'active', p_by, p_reason,
     jsonb_build_object('confidence', 'verified', 'approved_by', v_by, 'approved_at', pgmem.now(),
-      'stale_reason', null, 'contradiction', null));
+      'stale_reason', null, 'contradiction', null), p_version);
   update pgmem.card_evidence e set digest = e.seen_digest
   where e.node_seq = v_node.seq and e.seen_digest is not null and e.digest is distinct from e.seen_digest;
   -- Not by add_evidence: a card that holds max_card_evidence pieces can be approved too.
@@ -105,11 +110,12 @@ A person calls this. Approving a stale card anchors it in its files as the last 
 card_id: The id of the card.
 reason: Why, for the revision of the card; default none.
 supersedes: Ids of active or stale cards of the same project that this one replaces; default none.
+version: The version that the person was shown; another one since is refused. Unset: whichever it has.
 
 NotPermitted: the login is neither owner nor reviewer, or the card belongs to another tenant.
 MemoryNotFound: no such card is visible here.
 ContractError: the card, or one that it supersedes, is in another status.
-InvalidArgument: by is empty.
+InvalidArgument: by is empty, or the card has changed since it was shown.
 $$;
 select pgmem.declare_verb('approve_card', p_rights => 'reviewer', p_effect => 'repeat', p_answer => 'CardDecision',
   p_reach => 'caller');

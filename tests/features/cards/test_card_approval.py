@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 
 from tests.conftest import Call, as_admin, stores_of
 from tests.features.cards.conftest import Draft, Query, Records
+from tests.fixtures.verbs import Rows
 
 
 def test_approval_makes_a_draft_active_and_verified_with_evidence(
@@ -25,6 +26,25 @@ def test_approval_makes_a_draft_active_and_verified_with_evidence(
     assert [(e["kind"], e["ref"]) for e in found["evidence"]] == [
         ("audit_event", "human_approval:maintainer")
     ]
+
+
+def test_an_approval_of_another_version_than_the_one_that_was_shown_is_refused(
+    call: Call, draft: Draft, card: Any, rows: Rows
+) -> None:
+    """An agent drafted it anew while a person read it, and the yes was for a text that nobody had seen."""
+    card_id = draft("The cache is never cleared.")
+    shown = card(card_id)["version"]
+    rows(
+        'update pgmem.node set props = props || \'{"statement": "The cache is cleared."}\' where id = %s returning 1',
+        card_id,
+    )
+    with pytest.raises(psycopg.Error, match="has changed since it was shown"):
+        call("approve_card", card_id=card_id, by="ada", version=shown)
+    assert card(card_id)["status"] == "draft"
+    assert (
+        call("approve_card", card_id=card_id, by="ada", version=card(card_id)["version"])["status"]
+        == "active"
+    )
 
 
 def test_an_approved_card_is_found_by_the_next_search(call: Call, draft: Draft, query: Query) -> None:
