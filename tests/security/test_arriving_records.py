@@ -109,8 +109,9 @@ FORM: dict[str, Callable[[Record], Record]] = {
     "a property that is an essay": lambda r: {**r, "props": {**r["props"], "owner": "x" * 100_001}},
     "a name that is too long": lambda r: {
         **r,
-        "title": "x" * 501,
-        **({"key": "x" * 501} if "key" in r else {}),
+        # Of two notes of one name the second one is named by its place.
+        "title": r["title"] + "x" * 501,
+        **({"key": r["title"] + "x" * 501} if "key" in r else {}),
     },
     "no name": lambda r: {**r, "title": " ", **({"key": " "} if "key" in r else {})},
     "created never": lambda r: {**r, "created_at": "-infinity"},
@@ -144,7 +145,8 @@ AHEAD_OF_NOW: dict[str, Callable[[Record], Record]] = {
 }
 """It would win for good against all that comes. A file of a machine whose clock was wrong may hold the only copy."""
 OF_PERSONS: dict[str, Callable[[Record], Record]] = {
-    "a text that steers": lambda r: texts(r, STEERS),
+    # Two patterns of one text are one.
+    "a text that steers": lambda r: texts(r, f"{STEERS} It is about {r['title']}."),
     "for all": lambda r: {**r, "scope": "global", "approved": True, "project": None},
 }
 """Rules that hold for all but who vouches for the record."""
@@ -301,14 +303,14 @@ class Liar:
 
     vectors = False
 
-    def __init__(self, state: PeerState, records: list[Record]) -> None:
-        self._state, self._records = state, records
+    def __init__(self, state: PeerState, records: list[Record], feed: str) -> None:
+        self._state, self._records, self._feed = state, records, feed
 
     async def state(self, peer: str | None = None) -> PeerState:
-        return replace(self._state, feed="0123456789ab", pulled=None, pushed=None, at=datetime.now(UTC))
+        return replace(self._state, feed=self._feed, pulled=None, pushed=None, at=datetime.now(UTC))
 
     async def changes(self, after: str, without: str | None = None) -> Record:
-        return {"changes": [], "cursor": "0123456789ab.1.1", "more": False, "held": False}
+        return {"changes": [], "cursor": f"{self._feed}.1.1", "more": False, "held": False}
 
     async def reach(self, cursor: str) -> None:
         pass
@@ -397,7 +399,8 @@ class Ways:
         here = Recording(
             Verbs(Caller(memory.caller.database.acting_as(memory.caller.database.scope, source="sync")))
         )
-        there = Liar(await here.state(), records)
+        # A store that is not known yet: of a known one only its changes are read.
+        there = Liar(await here.state(), records, f"{self._round:012x}")
         if way == "dsn":
             await Exchange(here).with_store(there, "the other")
             return here.of(records)
