@@ -28,7 +28,7 @@ FIGURES: list[str] = []
 
 @pytest.fixture(scope="session")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What a clone of this tree would hold, with the images built of it; skipped where no container can run."""
+    """The contents of a clone of this tree, with the images built of it; skipped where no container can run."""
     if reason := missing():
         # CI sets the variable; for a run by hand the reason is printed.
         pytest.skip(reason)

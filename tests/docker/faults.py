@@ -1,4 +1,4 @@
-"""What breaks the services: containers that are killed or frozen, and networks that are cut."""
+"""Faults of the services: containers that are killed or frozen, and networks that are cut."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The services of docker/compose.yaml as real containers, of what a clone of this tree would hold."""
+"""The services of docker/compose.yaml as real containers, of the contents of a clone of this tree."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def run(*command: str, folder: Path = ROOT, stdin: str | None = None, **variable
     """Run a command; its output.
 
     Raises:
-        RuntimeError: it failed; the message holds the end of what it said.
+        RuntimeError: it failed; the message holds the end of its output.
     """
     done = subprocess.run(
         command,
@@ -73,7 +73,7 @@ def compose() -> list[str]:
 
 
 def clone(folder: Path) -> Path:
-    """Copy what a clone of this tree would hold, with what is not committed yet."""
+    """Copy the contents of a clone of this tree, with uncommitted changes."""
     listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", "-z")
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():

@@ -40,7 +40,7 @@ ANSWERED = 10.0
 
 @dataclass(frozen=True)
 class Save:
-    """What an agent sent and was answered, and when."""
+    """The saves of an agent with their answers and times."""
 
     cell: int
     content: str
@@ -99,7 +99,7 @@ class Fleet:
         return client
 
     def contents(self, project: str) -> dict[int, Counter[str]]:
-        """What each cell holds of a project."""
+        """The rows of a project in each cell."""
         query = (
             f"select props ->> 'content' from pgmem.node where label = 'Context' and project = '{project}'"
         )
@@ -198,7 +198,7 @@ def compare(fleet: Fleet, project: str, saves: list[Save]) -> None:
 
 
 def note(what: str, course: Course) -> None:
-    """Print what agents of each cell were answered, and how fast."""
+    """Print the answers to agents of each cell, and how fast they came."""
     for cell in (0, 1):
         during = course.during(cell)
         said = ", ".join(f"{n} {status}" for status, n in sorted(Counter(s.status for s in during).items()))
@@ -256,7 +256,7 @@ def test_the_pooler_is_killed(running: Fleet) -> None:
 
 
 def test_the_front_is_killed_and_its_standby_serves(running: Fleet) -> None:
-    """The directory's primary is away: saves go on, and what would change the directory is refused with the reason."""
+    """The directory's primary is away: saves go on, and changes of the directory are refused with the reason."""
 
     def meanwhile() -> None:
         for words in (("cells", "move", running.orgs[0], "1"), ("cells", "status")):

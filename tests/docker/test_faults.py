@@ -1,4 +1,4 @@
-"""Faults in the middle of a thousand saves: what agents are answered, what waits in the outbox, what is there afterwards.
+"""Faults in the middle of a thousand saves: the answers to agents, the saves in the outbox, the rows afterwards.
 
 Each fault begins while agents save and ends while they still do. Whatever an agent was answered `saved` or
 `pending_retry` for must be in the database once, after the fault is over; and nothing may be there twice.
@@ -36,7 +36,7 @@ BEGIN, END = 200, 700  # the fault begins and ends when so many saves were answe
 
 @dataclass
 class Answers:
-    """What agents were answered."""
+    """The answers to agents."""
 
     statuses: Counter[str] = field(default_factory=Counter)
     acknowledged: set[str] = field(default_factory=set)
@@ -107,7 +107,7 @@ def save_through(services: Stack, fault: Fault, begin: int = BEGIN, seconds: flo
 
 
 def compare(services: Stack, project: str, answers: Answers) -> None:
-    """Find what was acknowledged and is lost, and what is there twice."""
+    """Find saves that were acknowledged and are lost, and those that are there twice."""
     query = f"select props ->> 'content' from pgmem.node where label = 'Context' and project = '{project}'"
     stored = Counter(services.sql(query))
     answers.lost = sorted(answers.acknowledged - set(stored))
@@ -222,7 +222,7 @@ asyncio.run(main())
 
 @pytest.fixture(scope="module")
 def linked(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Stack, Path]]:
-    """Services whose program reaches the pooler through a process, and the file that says what this does to the pieces."""
+    """Services whose program reaches the pooler through a process, and the file that lists the effect on the pieces."""
     folder, override = shared(tmp_path_factory), tmp_path_factory.mktemp("linked") / "link.json"
     (folder / "link.py").write_text(LINK)
     state = folder / "state"

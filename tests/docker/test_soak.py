@@ -1,4 +1,4 @@
-"""What scripts/soak takes for growth; the soak itself needs an engine and half an hour."""
+"""Growth as scripts/soak defines it; the soak itself needs an engine and half an hour."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_container_grows_by_what_its_processes_have_together(script: ModuleTyp
     start = [sample(90, 20)] * 6
     assert script.show_memory(start, [sample(99, 200)] * 6) == []
     assert script.show_memory(start, [sample(101, 20)] * 6) == ["postgres"]
-    # What is there for one reading of six, such as a vacuum, does not count as growth.
+    # Files of one reading in six, such as those of a vacuum, do not count as growth.
     assert script.show_memory(start, [*[sample(90, 20)] * 5, sample(900, 20)]) == []
 
 

@@ -1,4 +1,4 @@
-"""Two machines whose network is cut: what each saved meanwhile is on both after a sync, and their exports are equal."""
+"""Two machines whose network is cut: the saves of each are on both after a sync, and their exports are equal."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def pgmem(services: Stack, *arguments: str) -> str:
 
 
 def exported(services: Stack) -> list[str]:
-    """What the tenant has; a memory that both machines saved has two ids, so a title stands for an id."""
+    """The memories of the tenant; a memory that both machines saved has two ids, so a title stands for an id."""
     records = [json.loads(line) for line in pgmem(services, "export", "-").splitlines()][1:]
     names = {record["id"]: record["title"] for record in records if record["type"] == "node"}
     kept = []

@@ -75,7 +75,7 @@ def paths(connection: psycopg.Connection[DictRow]) -> int:
 
 
 def require_good(dsn: str, before: list[DictRow]) -> None:
-    """Everything is there, is found again, and a session that walks sees what another saves."""
+    """Everything is there, is found again, and a session that walks sees the saves of another."""
     with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
         call = caller(connection)
         assert connection.execute("select * from pgmem.check_graph()").fetchall() == []

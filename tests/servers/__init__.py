@@ -1,1 +1,1 @@
-"""Servers of other people: root file systems with a distribution's PostgreSQL, and what a managed service makes of one."""
+"""Servers of other people: root file systems with a distribution's PostgreSQL, and one as a managed service sets it up."""

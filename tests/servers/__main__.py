@@ -1,4 +1,4 @@
-"""Run the tests against other people's servers, and write what came of it: `scripts/test-servers`.
+"""Run the tests against other people's servers, and write the results: `scripts/test-servers`.
 
 Each server runs the whole suite but for the tests of the server that pip brings; what a server has not is skipped, with
 the reason. Results are kept as JUnit XML in `--results`; `--table` makes docs/reference/servers.md of them.
@@ -112,7 +112,7 @@ def running(server: Server, root: Root | None) -> Iterator[dict[str, str]]:
         yield {
             "PGMEM_TEST_DSN": stack.enter_context(pooler(root, admin)),
             "PGMEM_TEST_ADMIN_DSN": admin,
-            "PGMEM_TEST_HOSTILE": "1",  # a provider, too, sets what it likes
+            "PGMEM_TEST_HOSTILE": "1",  # a provider, too, sets such values
         }
 
 
@@ -174,7 +174,7 @@ def run(server: Server, root: Root | None, results: Path, arguments: Sequence[st
 
 
 def table(results: Path, written: str) -> str:
-    """What the runs gave, one row a server; a server without a result keeps the row that is written."""
+    """The results of the runs, one row a server; a server without a result keeps the row that is written."""
     rows = {line.split("`")[1]: line for line in written.splitlines() if line.startswith("| `")}
     lines = [
         "| server | PostgreSQL | pgvector | AGE | run | passed | failed | skipped | minutes |",

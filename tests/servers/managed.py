@@ -1,4 +1,4 @@
-"""What a managed service makes of a server: a login that may do nothing special, and a pooler before it."""
+"""A server as a managed service sets it up: a login that may do nothing special, and a pooler before it."""
 
 from __future__ import annotations
 

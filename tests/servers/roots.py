@@ -71,7 +71,7 @@ class Root:
         """Run a command inside the root; its output.
 
         Raises:
-            RuntimeError: it failed; the message holds the end of what it said.
+            RuntimeError: it failed; the message holds the end of its output.
         """
         done = subprocess.run(
             self.command(*arguments, user=user),
@@ -119,7 +119,7 @@ class Root:
                 self.distribution.suite,
                 str(self.folder),
                 self.distribution.mirror,
-                # What debootstrap does for a release of Ubuntu that is newer than itself.
+                # The script of debootstrap for a release of Ubuntu that is newer than itself.
                 *(["gutsy"] if self.distribution.mirror == UBUNTU else []),
             ],
             stdout=subprocess.PIPE,
@@ -178,7 +178,7 @@ class Root:
     def process(self, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         """A program of the root, as its user postgres, until it is no longer needed; its output goes to a file."""
         with tempfile.TemporaryFile() as log:
-            # In a separate session: what interrupts the tests does not end their server before them.
+            # In a separate session: an interrupt of the tests does not end their server before them.
             running = subprocess.Popen(
                 self.command(*arguments),
                 stdin=subprocess.DEVNULL,

@@ -86,7 +86,7 @@ async def propose_from_receipt(caller: Caller, params: dict[str, Any]) -> Propos
 
 
 async def finish_intent(caller: Caller, params: dict[str, Any]) -> FinishedIntent:
-    """Finish an intent on the branch of the repository; cards follow first what was renamed."""
+    """Finish an intent on the branch of the repository; cards follow the renames first."""
     await _followed(caller, params["project_id"])
     return await caller.one("finish_intent", FinishedIntent, await _standing(caller, params))
 
@@ -146,7 +146,7 @@ async def _here(caller: Caller, project_id: str) -> Path | None:
 
 
 async def _followed(caller: Caller, project_id: str) -> tuple[Path | None, str, str, Reading | None]:
-    """The repository of the project, after the sync policy: what was done and why, and what was read of it."""
+    """The repository of the project, after the sync policy: the work done and why, and the facts read of it."""
     root = await _here(caller, project_id)
     if root is None:
         return None, "skipped", "no_repository", None
@@ -154,7 +154,7 @@ async def _followed(caller: Caller, project_id: str) -> tuple[Path | None, str, 
 
 
 async def _standing(caller: Caller, params: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the branch of the repository, and what its cards wait for, unless the caller names one."""
+    """The arguments with the branch of the repository, and the cards that wait, unless the caller names one."""
     if params["branch"] is not None:
         return params
     return await _on_branch(params, await _here(caller, params["project_id"]))
@@ -188,11 +188,11 @@ async def _state(caller: Caller, project_id: str) -> CardsSync | None:
 
 
 async def _sync(caller: Caller, project_id: str, root: Path) -> tuple[str, str, Reading | None]:
-    """Refresh the cards if the policy asks for it; what was done and why, and the repository as far as it was read."""
+    """Refresh the cards if the policy asks for it; the work done and why, and the repository as far as it was read."""
     try:
         state = await _state(caller, project_id)
     except ContractError:
-        # An empty store: the project begins with what its repository says.
+        # An empty store: the project begins with the facts that its repository states.
         opened = {"objective": f"Set up engineering memory for {project_id}", "project_id": project_id}
         await caller.one("save_session", SaveResult, opened)
         state = await _state(caller, project_id)

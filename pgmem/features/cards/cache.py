@@ -12,7 +12,7 @@ from typing import Any
 from pgmem import plain_files
 
 _FORM = 16
-"""Grows with every change of what the files of the cache hold: a cache of another number is not read."""
+"""Grows with every change of the contents of the cache: a cache of another number is not read."""
 
 
 class Cache:
@@ -51,6 +51,6 @@ class Cache:
 
 
 def json_digest(value: Any) -> str:
-    """Return the digest of what JSON holds."""
+    """Return the digest of a value of JSON."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.blake2b(text.encode(errors="surrogateescape"), digest_size=16).hexdigest()

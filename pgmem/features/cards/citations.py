@@ -20,7 +20,7 @@ def states(root: Path, cited: Iterable[tuple[str, datetime]]) -> list[State]:
     """Return the state of each file at the commit that is checked out.
 
     A file is `path`, `path:3`, `path:3-9`, each with or without `@commit`. Without a commit it is compared with the
-    last one before the given time. Lines may have moved within the file. What git does not know is UNCHECKABLE.
+    last one before the given time. Lines may have moved within the file. A file that git does not know is UNCHECKABLE.
     """
     try:
         git = Git(root)

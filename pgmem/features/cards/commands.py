@@ -73,7 +73,7 @@ class Repository:
         return replace(self.store, settings=self.store.settings.model_copy(update=followed))
 
     def query(self, mode: str, **arguments: Any) -> MemoryAnswer:
-        """What engineering memory answers, as seen from the repository."""
+        """The answers of engineering memory, as seen from the repository."""
         return self.here.run(lambda m: m.query_engineering_memory(self.name, mode, **arguments))
 
 
@@ -177,7 +177,7 @@ def for_path(
     stale: Annotated[bool, typer.Option("--stale", help="Include stale cards.")] = False,
     cards: Annotated[bool, typer.Option("--cards", help="List the cards behind the digest.")] = False,
 ) -> None:
-    """Show what memory knows about files before they are changed, best first."""
+    """Show the memories and cards about files before they are changed, best first."""
     found = repo.here.run(
         lambda m: m.get_relevant_memory(
             repo.name,
@@ -274,7 +274,7 @@ def pr(
         Literal["markdown", "text"], typer.Option("--format", help="The form of the comment.")
     ] = "markdown",
 ) -> None:
-    """Write a review comment: what usually changes with these files, and what was decided about them."""
+    """Write a review comment: the files that usually change with these, and the decisions about them."""
     changed = exit_on_error(lambda: _changed(repo.root, commits))
     sources = [path for path in changed if not path.endswith(DOCUMENTS) and not is_test(path)][:50]
 
@@ -324,7 +324,7 @@ def missing(changed: list[str], likely: LikelyChanges) -> dict[str, Companion]:
 def comment(
     changed: list[str], digests: list[PathDigest], likely: LikelyChanges | None, *, markdown: bool
 ) -> str:
-    """A review comment about the files of a change: first what it may lack, then what is known of them."""
+    """A review comment about the files of a change: first the files it may lack, then the memories about them."""
     bold, code = ("**", "`") if markdown else ("", "")
     lines = [f"{bold}Cards about this change{bold} ({counted(len(changed), 'file')})"]
     alarms = []

@@ -18,7 +18,7 @@ from pgmem.features.cards.history import Timeline
 
 _FROM_FOLDER = 1.5
 _FROM_ALL = 0.7
-"""What borrowed knowledge counts beside the weighted commits of the file itself."""
+"""The weight of borrowed knowledge beside the weighted commits of the file itself."""
 _FROM_TESTS = 0.8
 _MEASURED = 0.6
 _LEAST = 0.05
@@ -49,7 +49,7 @@ class Companions:
 
     Args:
         timeline: the history; one without commits where there is none.
-        covering: what the tests name and import.
+        covering: the files that the tests name and import.
         measured: for each file the share of its lines that each test runs, as a coverage file says.
     """
 

@@ -39,7 +39,7 @@ def _is_runnable(path: str) -> bool:
 
 
 def stem(path: str) -> str:
-    """The name of a file without suffix and without what marks a test, so that a test and its file have the same."""
+    """The name of a file without suffix and without the mark of a test, so that a test and its file have the same."""
     name = path.rpartition("/")[2]
     first = name.partition(".")[0] if not name.startswith(".") else name
     rest = name[len(first) :].rpartition(".")[0]
@@ -90,11 +90,11 @@ def name_matches(path: str, tests: Collection[str]) -> dict[str, float]:
 
 
 class Covering:
-    """What tests say of themselves that they cover, before history is asked.
+    """The files that tests say they cover, before history is asked.
 
     Args:
         files: all paths that are there.
-        used: for each test the files that define what it imports, with the names.
+        used: for each test the files that define its imports, with the names.
         defining: files that define tests, whatever their name.
     """
 
@@ -115,7 +115,7 @@ class Covering:
                 self._importers[target].append(test)
 
     def is_test(self, path: str) -> bool:
-        """Whether a file is a test, by its name or by what it defines."""
+        """Whether a file is a test, by its name or by its definitions."""
         return path in self._defining or is_test(path)
 
     def of(self, path: str) -> dict[str, tuple[float, tuple[str, ...]]]:

@@ -24,7 +24,7 @@ _RULES = re.compile(
     re.IGNORECASE,
 )
 _HOME = re.compile(r"(?:^|/)(?:docs?|\.\w+)(?:/.*)?$")
-"""Folders that hold what is about the folder above them."""
+"""Folders whose documents are about the folder above them."""
 _NAMED = re.compile(r"[\w.-]+(?:/[\w.-]+)*/?")
 _GLOBS = re.compile(r"^(?:globs|applyTo|paths):(.*(?:\n\s*-.*)*)", re.MULTILINE)
 _RUNS = re.compile(
@@ -66,7 +66,7 @@ _BRANCH = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision record: what was decided, with its consequence, its state, and the record that replaces it."""
+    """A decision record: the decision, with its consequence, its state, and the record that replaces it."""
 
     statement: str
     state: str
@@ -136,7 +136,7 @@ def _sections(text: str) -> tuple[str, dict[str, str]]:
 
 
 def _without(text: str, begin: str, end: str) -> str:
-    """A text without what lies between two signs; one that is not ended stays."""
+    """A text without the parts between two signs; a part that is not ended stays."""
     kept, place = [], 0
     while (first := text.find(begin, place)) >= 0 and (last := text.find(end, first + len(begin))) >= 0:
         kept.append(text[place:first])
@@ -174,7 +174,7 @@ def runs(path: str, text: str) -> tuple[int, str] | None:
 
 
 def rules(path: str, text: str, most: int = 20) -> list[tuple[str, list[str]]]:
-    """The sentences of a guide that say what must, must not or may only be done, each with the paths that it names.
+    """The sentences of a guide that say must, must not or only, each with the paths that it names.
 
     A guide whose head names files, as those of editors do, is about these.
     """
@@ -220,7 +220,7 @@ def _segments(pattern: str) -> tuple[str, ...]:
     body = pattern.strip("/").split("/")
     if pattern.endswith("/"):
         body.append("**")
-    rest = ("*", "**") if body[-1] == "**" else ("**",)  # what is in a folder, not the folder
+    rest = ("*", "**") if body[-1] == "**" else ("**",)  # the contents of a folder, not the folder
     body = body[:-1] if body[-1] == "**" else body
     return (*(() if "/" in pattern.rstrip("/") else ("**",)), *body, *rest)
 

@@ -30,7 +30,7 @@ Patch = Mapping[str, tuple[list[str], list[str]]]
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """What follows from all files and the history together."""
+    """The facts that follow from all files and the history together."""
 
     modules: list[str]
     names: dict[str, str]
@@ -134,8 +134,8 @@ def taken_back(
 ) -> list[tuple[str, str]]:
     """The reverting commits, with the files in which the code still is as they left it.
 
-    What was taken back can come again under any name. So of the lines that the commit removed none but a few may be
-    in the file, and of those that it brought back most must be there.
+    Code that was taken back can come again under any name. So few of the lines that the commit removed may be in
+    the file, and of those that it brought back most must be there.
 
     Args:
         timeline: the history.
@@ -241,7 +241,7 @@ def _history_of(
     path: str, timeline: Timeline, companions: Companions, reverted: Collection[tuple[str, str]]
 ) -> dict[str, Any]:
     commits = timeline.commits(path)
-    # A file without a history borrows what its folder changes with; the first commit of a repository says nothing.
+    # A file without a history borrows the companions of its folder; the first commit of a repository says nothing.
     together = companions.companions(path, _COMPANIONS) if timeline.is_long else []
     fact: dict[str, Any] = {
         "companions": [
@@ -263,7 +263,7 @@ def _history_of(
         "reverts": [
             {**_summary(one, timeline.reverting[one.id]), "why": why}
             for one in timeline.reverts(path)
-            # One that gives no reason says little, and less when what it took back may have come in another form.
+            # One that gives no reason says little, and less when the code it took back may have come in another form.
             if (one.id, path) in reverted
             and ((why := _why_back(one)) or one.at > timeline.newest - HALF_LIFE)
         ][:3],

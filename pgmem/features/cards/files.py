@@ -29,7 +29,7 @@ _OTHERS = re.compile(
     r"|ipynb|mdx|erb|ejs|haml|j2|jinja2?|tmpl|bzl|csproj|gemspec|asm|s)$"
     r"|(^|/)(?:[\w-]+|go\.mod|\.[\w-]*rc)$"
 )
-"""Files that are not parsed, and of which the history says what changes with them."""
+"""Files that are not parsed, whose companions the history shows."""
 
 
 def plain_text(root: Path, path: str) -> str:
@@ -79,7 +79,7 @@ def plain_names(paths: Iterable[str], skipped: list[str]) -> list[str]:
 def read(
     root: Path, paths: list[str], kept: Mapping[str, Any], skipped: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """Each file with its stat and digest, and its content unless the cache knows what that says.
+    """Each file with its stat and digest, and its content unless the cache knows its facts.
 
     Large or unreadable files are skipped with a line.
     """

@@ -22,7 +22,7 @@ from pgmem.workspace.git import Commit
 
 DAY = 86400
 HALF_LIFE = 730 * DAY
-"""A commit counts half after this time: what changed together long ago says less about the next change."""
+"""A commit counts half after this time: files that changed together long ago say less about the next change."""
 _MOST_WORK = 1_000
 _MOST_EXPLAINING = 2_000
 _LINE = 500
@@ -51,7 +51,7 @@ _DONE = re.compile(
     r"|updat|us)(?:e|y|s|es|ed|ing|ies|ied|d)?\b",
     re.IGNORECASE,
 )
-"""A sentence that says what was done, which the change shows."""
+"""A sentence that describes the change, which shows that itself."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])")
 _TRAILER = re.compile(
     r"^[A-Z][\w-]+(?:-by)?: \S|^(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?|see|ref[s]?)\b.{0,12}#\d+\W*$", re.I
@@ -96,7 +96,7 @@ def month(at: int) -> str:
 
 
 def is_sweep(commit: Commit) -> bool:
-    """Whether a commit says nothing about what belongs together: formatting, or a change of very many files."""
+    """Whether a commit says nothing about files that belong together: formatting, or a change of very many files."""
     return len(commit.changes) > MASS or _FORMATTING.search(commit.subject) is not None
 
 
@@ -112,7 +112,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """What the message of a commit explains, with the file that it is about."""
+    """The explanation in the message of a commit, with the file that it is about."""
 
     path: str
     text: str
@@ -177,7 +177,7 @@ class Timeline:
                 today = self.renames.get(path, path)
                 if status == "R" and before != today:
                     self.renames[before] = today
-                # A file that was split left its name to one part: what is older is the history of both.
+                # A file that was split left its name to one part: the older commits are the history of both.
                 touched += [one for one in (today, path) if one in there]
             row = (commit, tuple(dict.fromkeys(touched)))
             self._commits.append(row)
@@ -286,7 +286,7 @@ class Timeline:
             if undone is None and (match := _UNDONE_NUMBER.search(commit.message[:_LINE])):
                 undone = numbered.get(match[1])
             if undone is not None and bare not in again:
-                # The revert of a revert brings back; what was committed again under its name is there, too.
+                # The revert of a revert brings back; a commit that was made again under its name is present, too.
                 if inner := _UNDONE.search(undone):
                     again.update((undone, merges.bare(inner[1])))
                 elif undone not in again and len(commit.changes) <= MASS:
@@ -384,7 +384,7 @@ class Timeline:
     def reasons(
         self, files: Collection[str], sizes: Mapping[str, Mapping[str, int]], most: int = 3
     ) -> list[Reason]:
-        """What messages explain, the newest for each file first.
+        """The explanations in messages, the newest for each file first.
 
         A message is about the file of its commit with the most changed lines, and about others with half as many;
         where the lines are unknown, about the one that changes most seldom.
@@ -424,7 +424,7 @@ def _known(ids: list[str], name: str) -> str | None:
 
 
 def explanation(message: str) -> str | None:
-    """What the body of a message explains, at most 500 characters; lists, code, quotes and trailers are left out.
+    """The explanation in the body of a message, at most 500 characters; lists, code, quotes and trailers are left out.
 
     A long one is shown from its first paragraph that gives a reason.
     """

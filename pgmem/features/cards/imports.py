@@ -57,7 +57,7 @@ class Imports:
         return sorted({target for _, targets in self._resolved[path] for target in targets} - {path})
 
     def used(self, path: str) -> dict[str, set[str]]:
-        """The files that define what a file imports, each with the names taken from it; an empty set: as a whole."""
+        """The files that define the imports of a file, each with the names taken from it; an empty set: as a whole."""
         found: defaultdict[str, set[str]] = defaultdict(set)
         for one, targets in self._resolved[path]:
             for target in targets:

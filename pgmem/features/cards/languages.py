@@ -1,8 +1,8 @@
 """Source files of other languages, parsed by tree-sitter where the extra `languages` is installed.
 
 Their definitions are read alike, and of JavaScript and TypeScript also the imports and exports: in other languages the
-names of tests and the history say what belongs together. A file with errors gives what its whole parts say, because
-tree-sitter goes on after an error.
+names of tests and the history show which files belong together. A file with errors gives the facts of its whole parts,
+because tree-sitter goes on after an error.
 """
 
 from __future__ import annotations

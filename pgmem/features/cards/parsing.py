@@ -62,7 +62,7 @@ def _parsed(path: str, data: bytes) -> dict[str, Any]:
         return made
     made = {"source": None}
     if "." not in path.rpartition("/")[2]:
-        # A program without a suffix says in its first line what runs it.
+        # A program without a suffix names its interpreter in its first line.
         runs = _SHEBANG.match(data[:200])
         suffix = "" if runs is None else "py" if runs[1].startswith(b"python") else "sh"
     if suffix == "ipynb":
@@ -96,7 +96,7 @@ def _parsed(path: str, data: bytes) -> dict[str, Any]:
 
 
 def face(parsed: Mapping[str, Any]) -> list[Any]:
-    """What other files can see of a file: if it stays, nothing that follows from all files changes."""
+    """The part of a file that other files can see: if it stays, nothing that follows from all files changes."""
     source = parsed.get("source") or {}
     return [
         source.get("imports"),

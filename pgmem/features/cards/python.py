@@ -116,7 +116,7 @@ def _strings(value: ast.expr | None) -> list[str]:
 
 
 class _Symbols:
-    """The syntax of each function, class and method, as texts of its statements without what lies between them."""
+    """The syntax of each function, class and method, as texts of its statements without the space between them."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -154,7 +154,7 @@ class _Symbols:
                 self._statement(inner, 1, sinks)
 
     def _statement(self, node: ast.stmt, depth: int, sinks: tuple[list[bytes], ...]) -> None:
-        """Add a statement: the head of one with a body, then what is in its body one step deeper."""
+        """Add a statement: the head of one with a body, then its body one step deeper."""
         if not hasattr(node, "body"):
             self._put(sinks, b"%d" % depth, node)
             return

@@ -10,7 +10,7 @@ from pgmem.features.cards.cache import json_digest
 from pgmem.features.cards.history import month
 
 _RULER = re.compile(r"\s*\S*[-=~^*]{4,}.*")
-"""A heading and what is underlined below it, in a text that has become one line."""
+"""A heading and the underlined text below it, in a text that has become one line."""
 _TAG = re.compile(r"\W*[a-zA-Z]\w*\W*", re.ASCII)
 """One word, such as @final, describes nothing."""
 
@@ -70,7 +70,7 @@ def _module(
     source = row["source"] or {}
     doc = source.get("doc")
     name = known["names"].get(path, path)
-    # The name of a package may begin with an underscore; what is private within it is not offered.
+    # The name of a package may begin with an underscore; a private name within it is not offered.
     private = (
         any(part.startswith("_") and part != "__main__" for part in name.split(".")[1:]) and name != path
     )
@@ -105,7 +105,7 @@ def _written(path: str, row: Mapping[str, Any], known: Mapping[str, Any]) -> lis
 
 
 def _reason(reason: Mapping[str, Any]) -> dict[str, Any]:
-    """The note of what a message explains: active, because it cites the commit and claims no more."""
+    """The note of an explanation in a message: active, because it cites the commit and claims no more."""
     text = f"{reason['subject']} ({reason['commit'][:9]}, {month(reason['at'])}): {reason['text']}"
     facet = f"reason:{reason['commit'][:12]}"
     note = _note(reason["path"], "change_rationale", "active", text, facet, [])

@@ -122,7 +122,7 @@ class Reading:
         self._on_file = on_file
         self._skipped: list[str] = []
         self._made: dict[str, Any] = {}
-        """What the files that were parsed now say."""
+        """The facts of the files that were parsed now."""
         self.git: Git | None = None
         """None if git is missing or the repository has no commit."""
         try:
@@ -156,7 +156,7 @@ class Reading:
 
     @_uncollected()
     def report(self, base: str | None = None) -> dict[str, Any]:
-        """The report, or what differs from the report with a fingerprint, if the cache knows that.
+        """The report, or its difference from the report with a fingerprint, if the cache knows that.
 
         A report of differences has `complete` false, `base` with that fingerprint, and `removed` with the paths that
         no longer exist.
@@ -191,7 +191,7 @@ class Reading:
         return {**report, **gathered(entries), "skipped": self._skipped}
 
     def _parsed(self, paths: Collection[str]) -> dict[str, dict[str, Any]]:
-        """What some files say of themselves; the large part of the cache is read only where it is needed."""
+        """The facts of some files; the large part of the cache is read only where it is needed."""
         known: Mapping[str, Any] = {**self._cache.load("recent"), **self._made}
         if not known.keys() >= set(paths):
             known = {**self._cache.load("parsed"), **known}
@@ -204,7 +204,7 @@ class Reading:
         return found
 
     def _parse(self) -> None:
-        """Parse the files of which the cache does not know the face, and keep what they say."""
+        """Parse the files of which the cache does not know the face, and keep their facts."""
         for number, (path, row) in enumerate(self._files.items(), 1):
             if "face" not in row:
                 said = self._said(path, row)
@@ -236,14 +236,14 @@ class Reading:
         )
 
     def _said(self, path: str, row: dict[str, Any]) -> dict[str, Any]:
-        """What a file says of itself; whatever is wrong with it ends no reading."""
+        """The facts of one file; whatever is wrong with it ends no reading."""
         try:
             return parse(path, row.pop("data", None) or (self._root / path).read_bytes())
         except Exception as error:
             return {"source": None, "error": type(error).__name__}
 
     def _facts(self) -> dict[str, Any]:
-        """What follows from all files and the history; from the cache if neither imports nor commits changed."""
+        """The facts of all files and the history; from the cache if neither imports nor commits changed."""
         self._parse()
         commit = self.git.commit if self.git else ""
         faces = [(path, row["face"]) for path, row in self._files.items()]

@@ -25,12 +25,12 @@ class Filters(TypedDict, total=False):
 
 @with_config(_OPEN)
 class Evidence(inputs.CardEvidence, total=False):
-    """What a card rests on."""
+    """The sources of a card."""
 
 
 @with_config(_OPEN)
 class Receipt(TypedDict, total=False):
-    """What a finished change was."""
+    """The description of a finished change."""
 
     intent_id: str
     changed_paths: list[str]
@@ -40,7 +40,7 @@ class Receipt(TypedDict, total=False):
 
 @with_config(_OPEN)
 class Module(TypedDict):
-    """A module of a repository, and what it imports and exports."""
+    """A module of a repository, with its imports and exports."""
 
     path: str
     doc: NotRequired[str]
@@ -50,7 +50,7 @@ class Module(TypedDict):
 
 @with_config(_OPEN)
 class Report(TypedDict):
-    """What a scan of a repository saw; its tests and digests may be sent too."""
+    """The result of a scan of a repository; its tests and digests may be sent too."""
 
     modules: list[Module]
 

@@ -67,7 +67,7 @@ class At:
         return exit_on_error(run, "the front")
 
     def show(self, found: object, said: str | Rows) -> None:
-        """Print what was found: for a program, or what is said of it."""
+        """Print the result: for a program, or as text for people."""
         if self.as_json:
             print_json(found)
         elif isinstance(said, str):
@@ -144,7 +144,7 @@ def list_(at: At) -> None:
 @app.command()
 @front_command
 def where(at: At, org: Org) -> None:
-    """Show the cell of an organisation, with the DSN for what needs the cell itself: export, cypher, transactions."""
+    """Show the cell of an organisation, with a DSN for work in the cell itself: export, cypher, transactions."""
     home = at.do(lambda found: found.where(org))
     why = "" if home.placed else " (by the hash of its name)"
     at.show(home, f"cell {home.cell} ({home.name}), {home.state}{why}: {home.dsn}")

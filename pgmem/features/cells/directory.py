@@ -29,7 +29,7 @@ Progress = Callable[[str], object]
 
 FRONT_SQL = Path(__file__).parent / "front.sql"
 COMMON = ("release", "digest", "settings", "labels", "relations", "models", "global_scope", "secret")
-"""What all cells of a front have in common, by the names of `pgmem.cell_profile`."""
+"""The common properties of all cells of a front, by the names of `pgmem.cell_profile`."""
 
 LOGINS = ("pgmem_front_agent", "pgmem_front_reviewer", "pgmem_front_owner")
 """The logins of a front at its cells (`pgmem.make_front_logins`)."""
@@ -42,7 +42,7 @@ _STANDBY_S = 60.0
 """So long a change of the map waits for the standbys of the front."""
 
 _ATTEMPTS = 5
-"""Of an upgrade: each waits for what agents hold, and they wait for it."""
+"""Locks of an upgrade: each waits for those of agents, and they wait for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def connect(dsn: str, what: str, *, autocommit: bool = True) -> Connection:
     """Connect to a front or a cell.
 
     Raises:
-        DatabaseUnavailable: it does not answer; the message says what, without its address.
+        DatabaseUnavailable: it does not answer; the message names it, without its address.
     """
     try:
         return psycopg.connect(
@@ -444,7 +444,7 @@ class Directory:
 
 
 def _once_more(transaction: Callable[[], object]) -> None:
-    """Do what agents, who save meanwhile, may end by a deadlock: a transaction that can be made again."""
+    """Make a transaction again that agents, who save meanwhile, may end by a deadlock."""
     for _ in range(_ATTEMPTS - 1):
         with suppress(psycopg.errors.DeadlockDetected):
             transaction()
@@ -453,7 +453,7 @@ def _once_more(transaction: Callable[[], object]) -> None:
 
 
 def _set_password(cell: Connection, password: str) -> None:
-    """Give the logins of a front a password; the server gets what it keeps and not the password itself."""
+    """Give the logins of a front a password; the server gets the verifier and not the password itself."""
     for login in LOGINS:
         kept = cell.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256").decode()
         cell.execute(sql.SQL("alter role {} password {}").format(sql.Identifier(login), sql.Literal(kept)))
@@ -531,7 +531,7 @@ select to_regclass('pgmem.node') is not null as holds,
 
 
 def profile(cell: Connection) -> dict[str, Any]:
-    """Return what a cell has in common with the others, and its number.
+    """Return the properties that a cell shares with the others, and its number.
 
     Raises:
         UnsuitableDatabase: the database holds no store of this release or a later one.
@@ -556,7 +556,7 @@ def _get_along(here: Mapping[str, Any], there: Mapping[str, Any]) -> bool:
 def differences(
     one_cell: Mapping[str, Any], other: Mapping[str, Any], aspects: Iterable[str] = COMMON
 ) -> list[str]:
-    """Say in what two cells differ, with names; empty if they are alike."""
+    """Name the properties in which two cells differ; empty if they are alike."""
     said = []
     for what in aspects:
         here, there = one_cell[what], other[what]

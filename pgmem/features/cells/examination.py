@@ -24,7 +24,7 @@ def of_front(dsn: str) -> list[Finding]:
 
 
 def examine(directory: Directory) -> list[Finding]:
-    """Examine the directory, each cell, what the cells have in common, and where organisations have rows."""
+    """Examine the directory, each cell, their common properties, and where organisations have rows."""
     return list(_examine(directory))
 
 

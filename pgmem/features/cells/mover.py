@@ -47,7 +47,7 @@ _MUST_AGREE = ("digest", "labels", "relations", "models", "global_scope", "secre
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """What a move did.
+    """The result of a move.
 
     Attributes:
         org_id: the organisation.
@@ -76,7 +76,7 @@ def move(directory: Directory, org_id: str, to: Cell, progress: Progress) -> Mov
     """
     if not org_id:
         raise InvalidArgument("Name the organisation to move.")
-    if "\x1f" in org_id:  # what the front routes a user by
+    if "\x1f" in org_id:  # the key by which the front routes a user
         raise InvalidArgument("A user without an organisation stays in its cell.")
     with _alone(directory, org_id):
         found = _unfinished(directory, org_id)
@@ -237,7 +237,7 @@ def _require_alike(ours: Connection, theirs: Connection, here: Cell, there: Cell
 class _Move:
     """A move that is under way; `run` goes on from its phase.
 
-    Each line of progress is reached after what it names is committed.
+    Each line of progress is reached after the work that it names is committed.
     """
 
     def __init__(self, directory: Directory, org_id: str, found: dict[str, Any], progress: Progress) -> None:
@@ -268,7 +268,7 @@ class _Move:
 
     def undo(self) -> Moved:
         with self.target.transaction():
-            # Only what this move brought: the gate is its own, and no one else has written behind it.
+            # Only rows that this move brought: the gate is its own, and no one else has written behind it.
             if self._gate_of(self.target) == "arriving":
                 self.target.execute("select pgmem.remove_moved(%s)", (self.org,))
                 self._gate(self.target, None)
@@ -368,7 +368,7 @@ class _Move:
 
 
 class _Pass:
-    """One comparison of the rows of an organisation in two cells, and the copy of what differs."""
+    """One comparison of the rows of an organisation in two cells, and the copy of the differing ones."""
 
     def __init__(self, source: Connection, target: Connection, org_id: str) -> None:
         self.source, self.target, self.org = source, target, org_id

@@ -32,7 +32,7 @@ _READ_BYTES = 65_536  # a client behind a slow link reads more in a second
 _KERNEL_BYTES = 131_072  # of an answer, in the socket: by itself the system takes some megabytes
 _UNREAD_BYTES = 16 * 1024 * 1024  # of one owner's answers that wait to be read
 _ALL_UNREAD_BYTES = 128 * 1024 * 1024
-_FORGET = struct.pack("ii", 1, 0)  # SO_LINGER: at the end the kernel drops what was not read
+_FORGET = struct.pack("ii", 1, 0)  # SO_LINGER: at the end the kernel drops unread bytes
 
 
 class _Joined:
@@ -226,7 +226,7 @@ class BoundedConnection(H11Protocol):
         return self.transport.get_write_buffer_size()
 
     def _give_back(self) -> None:
-        """Wait again as a connection of an address; what is still to come of the body has its time from now."""
+        """Wait again as a connection of an address; the rest of the body has its time from now."""
         if self._is_claimed:
             self._move(self._waiting, self._address)
             self._await("body" if self.conn.their_state is h11.SEND_BODY else None)

@@ -63,7 +63,7 @@ Answer = Callable[[AccessToken, bytes, Scope, Receive, Send], Awaitable[None]]
 
 
 class Verified(TokenVerifier):
-    """Gives the SDK what `Admission` found out about the token of a request."""
+    """Gives the SDK the findings of `Admission` about the token of a request."""
 
     async def verify_token(self, token: str) -> AccessToken | None:  # noqa: ARG002
         """Return the tenant of the token; None, which is answered with 401, if it is unknown, revoked or expired."""
@@ -119,7 +119,7 @@ class Admission:
         try:
             await self._admit(scope, receive, answer)
         except Busy as error:
-            # What else was sent on this connection would be refused one by one.
+            # Further requests on this connection would be refused one by one.
             await answer.refuse(scope, receive, 429, str(error), 1, ends=True)
         except PgmemError as error:
             log.warning("%s", summary(error))
@@ -330,7 +330,7 @@ class _Answer:
         headers = {} if wait_s is None else {"retry-after": str(math.ceil(wait_s))}
         if status == 405:
             headers["allow"] = allow
-        if ends or status == 400:  # of 400, what follows may be part of the same request to a proxy
+        if ends or status == 400:  # of 400, the next bytes may be part of the same request to a proxy
             headers["connection"] = "close"
         await Response(body, status, headers, "application/json")(scope, receive, self)
 
@@ -384,7 +384,7 @@ async def _arrived(receive: Receive, most: int) -> tuple[bytes, Message]:
 
 
 def _replay(body: bytes, last: Message, receive: Receive) -> Receive:
-    """Return a `receive` that gives a body that has arrived, then what comes after it."""
+    """Return a `receive` that gives a body that has arrived, then the messages after it."""
     whole: Message = {"type": "http.request", "body": body, "more_body": False}
     given = [whole if last["type"] == "http.request" else last]
 
@@ -416,7 +416,7 @@ def _has_more_values(body: bytes, most: int) -> bool:
     try:
         left = [json.loads(body)]
     except (ValueError, RecursionError):
-        return False  # the SDK says what is wrong
+        return False  # the SDK names the error
     count = 0
     while left and count <= most:
         value = left.pop()

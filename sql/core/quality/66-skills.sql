@@ -1,6 +1,6 @@
--- Rules and skills: what a person wants done, and what has held, as Agent Skills
+-- Rules and skills: a person's rules, and patterns that have held, as Agent Skills
 --
--- A text becomes an order only from a person (is_of_a_person, 08-caller). So what an agent saves as a rule, and a pattern
+-- A text becomes an order only from a person (is_of_a_person, 08-caller). So a rule that an agent saves, and a pattern
 -- of an agent that has held, are offered to a person: list_rules shows them whole, and decide_rule takes one over, in the
 -- version that was shown, or leaves it the ordinary note that it is and does not offer it again while its text is the same.
 --

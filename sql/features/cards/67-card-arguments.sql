@@ -5,7 +5,7 @@
 -- spelling; the root is refused, because a scope that covers everything retrieves nothing in particular. A statement
 -- is one line. A continuation is an opaque word that carries a digest of itself, so that an edited one is recognized.
 --
--- Everything that does not fit raises ContractError (PM010) with a message that says what to send instead.
+-- Everything that does not fit raises ContractError (PM010) with a message that names the argument to send instead.
 --
 -- Locks: none.
 

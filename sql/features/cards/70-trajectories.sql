@@ -1,7 +1,7 @@
 -- Trajectories
 --
--- A trajectory is what one piece of work did, in order: intent, files touched, what was verified, outcome, commit. It
--- follows from what is stored: a finished intent with its receipt and the turns of its session, or a commit of the
+-- A trajectory is the course of one piece of work: intent, files touched, verification, outcome, commit. It
+-- follows from stored rows: a finished intent with its receipt and the turns of its session, or a commit of the
 -- default branch that no intent claims; a pull request that was merged is one commit, that of the merge. An intent
 -- claims the commit that its receipt names, else the first later one that shares most of its files. So trajectories
 -- are nodes that the store makes (is_of_store): neither exported nor searched beside memories; dropped and built again
@@ -81,7 +81,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   left join claim l on l.id = f.id
   left join commit c on c.id = l.commit_id
   left join lateral (
-    -- What a person asked last before the intent was declared.
+    -- The last request of a person before the intent was declared.
     select pgmem.excerpt(n.props ->> 'content') as text from pgmem.node n
     where n.session_id = f.session_id and n.tenant = p_tenant and n.status = 'captured'
       and n.props ->> 'role' = 'user' and coalesce(n.valid_from, n.created_at) <= f.declared_at
@@ -96,7 +96,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from commit c where not exists (select from claim l where l.commit_id = c.id);
 $$;
 comment on function pgmem.pieces_of_work is
-  'What each piece of work of a project did: its finished intents, and the merged commits that none of them claims.';
+  'The pieces of work of a project: its finished intents, and the merged commits that none of them claims.';
 
 
 create or replace function pgmem.trajectory_line(
@@ -136,7 +136,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select pgmem.trajectory_line(w.at, w.intent, w.paths, w.verified, w.outcome, w.commit_id) as text) line;
 $$;
 comment on function pgmem.trajectories_of is
-  'The trajectories that a project has by what is stored of its work; ids follow from the names of the pieces of work.';
+  'The trajectories of a project that follow from its stored work; ids follow from the names of the pieces of work.';
 
 
 create or replace function pgmem.store_trajectory(
@@ -207,7 +207,7 @@ begin
 end;
 $$;
 comment on function pgmem.build_trajectories is
-  'Bring the trajectories of a project to what is stored of its work: how many there are, were made and removed.';
+  'Bring the trajectories of a project in line with its stored work: how many there are, were made and removed.';
 
 
 create or replace function pgmem.remember_commits(p_place pgmem.node, p_report jsonb) returns boolean

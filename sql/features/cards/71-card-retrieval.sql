@@ -1,9 +1,9 @@
 -- Card retrieval
 --
--- What agents read before they edit. get_relevant_memory answers a scope (paths, symbols or an intent) with a digest
+-- Cards that agents read before they edit. get_relevant_memory answers a scope (paths, symbols or an intent) with a digest
 -- for each path, or with pages of the cards behind them, best first, each page at most cards_budget large. A request is
 -- one JSON object: the first page builds it from the arguments, the continuation carries it with the offset, so the
--- pages of a list cannot differ in what they ask. It also carries the digest of the project's cards, and a continuation
+-- pages of a list cannot differ in their question. It also carries the digest of the project's cards, and a continuation
 -- is refused once that has changed.
 --
 -- query_engineering_memory looks cards up in other ways, and counts them.
@@ -103,7 +103,7 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
     when p_props ->> 'facet' in ('history', 'tests', 'owners', 'role') then p_props ->> 'facet'
     else 'risk' end;
 $$;
-comment on function pgmem.card_kind is 'What a card says of a file, in the word that a digest shows.';
+comment on function pgmem.card_kind is 'The relation of a card to a file, in the word that a digest shows.';
 
 
 create or replace function pgmem.path_digest(
@@ -124,7 +124,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
       -- A scan's card is about its own file; a decision or a rule also about the files that it names, or below them.
       n.props ->> 'origin' <> 'system' or n.props ? 'approved_by' or p_path is null or n.props ->> 'path' = p_path
         or n.props ->> 'record_type' = 'architecture_decision'
-        -- Of a guide of the whole repository one rule is enough, which all files have, and one that speaks of code.
+        -- One rule of a guide of the whole repository is enough, which all files have, and one that speaks of code.
         or n.props ->> 'facet' ~ '^rule:'
           and (scope.depth > 0 or scope.depth = 0 and n.props ->> 'statement' ~ '`|\w_\w|\w\(\)|\w/\w+[/.]\w') as fits,
       scope.depth,
@@ -136,7 +136,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
       from jsonb_array_elements_text(n.props -> 'details' -> 'scopes') s
       where s in ('', p_path) or starts_with(p_path, s || '/')) scope
   ), ranked as (
-    -- The rule of the nearest folder comes first, and of what people decided the later.
+    -- The rule of the nearest folder comes first, and of people's decisions the later.
     select t.*, row_number() over (partition by t.kind order by (t.props ->> 'path' = p_path) desc nulls last,
       t.depth desc nulls last, (t.props -> 'details' ->> 'at')::bigint desc nulls last,
       case when t.kind in ('approved', 'decision') then t.seq end desc nulls last,
@@ -167,7 +167,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
       'hidden_drafts', nullif((select count(*) from shown where is_draft and fits), 0)));
 $$;
 comment on function pgmem.path_digest is
-  'What memory knows of one path or symbol: the best cards of each kind, and how many more there are and are hidden.';
+  'The memory of one path or symbol: the best cards of each kind, and how many more there are and are hidden.';
 
 
 create or replace function pgmem.digest_page(

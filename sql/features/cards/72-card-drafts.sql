@@ -51,7 +51,7 @@ declare
   v_text  text := regexp_replace(lower(p_text), '[’‘]', '''', 'g');
   v_found text[];
 begin
-  -- Memory of a machine, cards of another kind, and what a person does in a view say nothing of memory.
+  -- Memory of a machine, cards of another kind, and a person's acts in a view say nothing of memory.
   v_text := regexp_replace(v_text, '\m(low|virtual|shared|main|physical|heap|stack|out of|credit|graphics?|video|'
     'network|sd|sim|business)[ -](memory|cards?)\M|\mmemory[ -](mapped|limits?|use|usage|leaks?|size|pools?|view|page|'
     'panel)\M|\muser[ -]agents?\M|\m(merge|pull) requests?\M|\mprs?\M', 'thing', 'g');
@@ -219,7 +219,7 @@ begin
   select n.* into node from pgmem.node n
   where n.seq = (pgmem.same_content(p_node.scope_key, p_node.tenant, v_identity)).seq;
   if node.props ->> 'branch' is distinct from p_where ->> 'branch' and node.props ? 'branch' then
-    -- What holds on two branches is of neither.
+    -- A statement that holds on two branches is of neither.
     node := pgmem.change_card(node, node.status, '{"branch": null, "branch_commit": null}', 'share', p_by,
       'recorded on ' || coalesce(p_where ->> 'branch', 'the default branch') || ' too');
     return;
@@ -264,7 +264,7 @@ comment on function pgmem.store_candidate is
 create or replace function pgmem.require_known_file(p_place pgmem.node, p_path text) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
-  -- A folder of known files is known, too; before the first run nothing is. Of kinds that a scan does not list, such as
+  -- A folder of known files is known, too; before the first run nothing is. For kinds that a scan does not list, such as
   -- images, no file is.
   if exists (select from pgmem.card_file f
              where f.tenant = p_place.tenant and f.project_seq = p_place.project_seq
@@ -307,7 +307,7 @@ begin
 end;
 $$;
 comment on function pgmem.wording_warnings is
-  'What is to be said of a statement: a transcript, several facts, or a rewording of cards of the same scope.';
+  'The remarks on a statement: a transcript, several facts, or a rewording of cards of the same scope.';
 
 
 select pgmem.declare_answer('candidate', $$

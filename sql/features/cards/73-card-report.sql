@@ -1,12 +1,12 @@
 -- Card report
 --
--- A report says what a scan of a repository saw: modules with their imports and exports, tests with the modules they
--- anchor, what the history says about each file (facts), what people have written down already (notes), and the digests
+-- A report is the result of a scan of a repository: modules with their imports and exports, tests with the modules they
+-- anchor, the history of each file (facts), the records that people have written (notes), and the digests
 -- of all files. Its cards follow from it alone: no function here looks at the
 -- clock or at the store, so the same report gives the same cards, byte for byte.
 --
 -- A card from a report is identified by type, path and facet (role, tests, cochange, owners, history, decision,
--- generated, and one for each rule and reason); its fingerprint is the digest of what it says. Cards
+-- generated, and one for each rule and reason); its fingerprint is the digest of its contents. Cards
 -- come in the order of their value, because the last ones are left out where a project is full. A file of which a
 -- report knows nothing has no card. All arrays are sorted by bytes, because the order of a collation may change.
 --
@@ -95,7 +95,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     left join jsonb_each(p_report -> 'facts') f on f.key = m.path
   )
   select 6, 'module_role', m.path, 'role', 'analysis', 'code', m.last_commit,
-    -- What describes itself is a sentence and its users follow; of others the users see the name.
+    -- A module that describes itself is a sentence, and its users follow; otherwise the users see the name.
     case when m.doc is null then m.module || ' is u' || substr(said.users, 2)
       else concat_ws(' ', m.module || ':', case when length(m.doc) <= 140 then rtrim(m.doc, '.') || '.'
         else regexp_replace(left(m.doc, 139), '\W*\s\S*$', '') || ' …' end, said.users) end,
@@ -113,7 +113,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
         (m.fact ->> 'dependent_count')::integer)) end as users) said
   where m.doc is not null or said.users is not null;
 $$;
-comment on function pgmem.module_cards is 'The cards of the modules of a report: what they are, and who uses them.';
+comment on function pgmem.module_cards is 'The cards of the modules of a report: their purpose, and their users.';
 
 
 create or replace function pgmem.report_tests(p_report jsonb) returns table (
@@ -208,7 +208,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   from named n left join fact f on f.path = n.path;
 $$;
 comment on function pgmem.fact_cards is
-  'The cards of what history and tests say of a file: its tests, what changes with it, reverts, fixes, who knows it.';
+  'The cards of a file from history and tests: its tests, its companions, reverts, fixes, and the people who know it.';
 
 
 create or replace function pgmem.note_cards(p_report jsonb) returns table (
@@ -230,7 +230,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     pgmem.path_subjects(pgmem.clean_path(n.path)) || coalesce((
       select jsonb_agg(jsonb_build_object('kind', 'path', 'key', p, 'relation', 'about', 'match', p))
       from jsonb_array_elements_text(n.names) p where p <> n.path), '[]')
-      -- What a guide of the whole repository says is about its root, which path_digest asks for.
+      -- A guide of the whole repository is about its root, which path_digest asks for.
       || case when n.details -> 'scopes' ? '' then '[{"kind": "path", "key": ".", "relation": "about", "match": "."}]'::jsonb
          else '[]' end,
     coalesce(n.evidence, '[]'),
@@ -247,7 +247,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   order by n.path, n.facet, n.statement;
 $$;
 comment on function pgmem.note_cards is
-  'The cards of what is written down already: decision records, rules, what messages explain.';
+  'The cards of written records: decision records, rules, explanations in messages.';
 
 
 create or replace function pgmem.report_cards(p_report jsonb) returns setof pgmem.report_card
@@ -279,5 +279,5 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   order by 1;
 $$;
 comment on function pgmem.report_cards is
-  'The cards of a report in the order of their value: decisions, tests, what changes together, reverts, what messages '
+  'The cards of a report in the order of their value: decisions, tests, companions, reverts, what messages '
   'explain, roles, owners, drafts.';

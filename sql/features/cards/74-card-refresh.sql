@@ -31,7 +31,7 @@ begin
   elsif p_node.props ? 'approved_by' and p_card.status = 'draft' then
     return 'decided';
   elsif p_draft then
-    -- What an agent reports changes no card that a person or a scan has made.
+    -- A report of an agent changes no card that a person or a scan has made.
     return 'decided';
   end if;
   if v_same then
@@ -83,7 +83,7 @@ create or replace function pgmem.refresh_cards(
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_max     integer := pgmem.setting_int('max_records');
-  -- A tenth of the room is kept for what people and agents write.
+  -- A tenth of the room is kept for cards of people and agents.
   v_room    integer := pgmem.card_room(p_place, null, v_max) - v_max / 10;
   v_drafts  integer := pgmem.card_room(p_place, 'draft', pgmem.setting_int('max_candidates') / 2);
   v_skip    boolean := pgmem.setting_text('cards_over_capacity') = 'skip';
@@ -283,7 +283,7 @@ begin
   on conflict (node_seq, kind, ref) do update set digest = excluded.digest, seen_digest = excluded.seen_digest
     where (x.digest, x.seen_digest) is distinct from (excluded.digest, excluded.seen_digest);
 
-  -- Of all other evidence only the digest last seen moves; the anchor stays where a person or an agent put it. Evidence
+  -- For all other evidence only the digest last seen moves; the anchor stays where a person or an agent put it. Evidence
   -- path#symbol is that of a symbol of the file.
   update pgmem.card_evidence x set seen_digest = case when x.ref = f.path then f.digest
     else f.symbols ->> substr(x.ref, length(f.path) + 2) end
@@ -558,7 +558,7 @@ begin
       refresh_report.counts, pgmem.clock())
     returning r.id into run_id;
     if p_dry_run then
-      -- Rolls back to the savepoint of this block; variables keep what was counted.
+      -- Rolls back to the savepoint of this block; variables keep the counts.
       raise exception using errcode = 'PM098';
     end if;
   exception when sqlstate 'PM098' then

@@ -1,6 +1,6 @@
 -- Card intents
 --
--- An intent is what an agent says it will work on. Its paths are a scope for retrieval before the work; afterwards
+-- An intent is an agent's announcement of its work. Its paths are a scope for retrieval before the work; afterwards
 -- the agent names the files really changed, and what people and agents said of them becomes stale, because no person has
 -- looked yet whether it still holds. The cards of a folder above stay active: they would be stale after every change.
 --

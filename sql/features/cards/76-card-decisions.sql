@@ -1,11 +1,11 @@
 -- Card decisions
 --
--- What only a person does: approve, reject and archive cards, and remove those whose days in their state are over.
+-- Acts of persons alone: approve, reject and archive cards, and remove those whose days in their state are over.
 -- The verbs are for the owner of the schema and members of pgmem_reviewer; no MCP tool calls them. Each decision
 -- names the person, and is recorded as a revision.
 --
 -- Approval vouches for the files as the last run saw them: the anchors of the card move there, and the approval
--- itself becomes evidence. Of two decisions at once the second finds the status that the first has set and is
+-- itself becomes evidence. The second of two decisions at once finds the status that the first has set and is
 -- refused.
 --
 -- Locks: the scope lock of the card, then its row; vacuum_cards and settle_branches the scope locks of all visible

@@ -4,7 +4,7 @@
 -- others does he change too? The scores that a scan has stored with each file (73-card-report) are joined: the chance
 -- that at least one of the files brings the other along. which_files: which files is this text about? Several signs are
 -- brought to one scale and added: files that the text names, the words of files and of their paths by their rarity, what
--- cards and earlier work say in such words, and what changes with the files found so far.
+-- cards and earlier work say in such words, and the companions of the files found so far.
 --
 -- Locks: none.
 
@@ -42,7 +42,7 @@ as $$
     join pgmem.node n on n.seq = s.node_seq and n.props ->> 'facet' in ('cochange', 'tests')
       and n.props ->> 'path' = p.path
   ), beside as materialized (
-    -- A path that no card knows, such as that of a new file, changes with what its folder changes with.
+    -- A path that no card knows, such as that of a new file, has the companions of its folder.
     select p.path as asked, n.props -> 'details' as details, (0.7 / count(*) over (partition by p.path))::float8 as share
     from unnest(p_paths) as p(path) cross join own k cross join lateral (
       select s.node_seq from pgmem.card_subject s
@@ -66,7 +66,7 @@ as $$
   from named n where n.path <> n.asked group by n.asked, n.path;
 $$;
 comment on function pgmem.likely_changes is
-  'What a scan knows to change with each of some paths: the chance, in how many of how many commits it did, and whether '
+  'The companions that a scan knows for each of some paths: the chance, in how many of how many commits it did, and whether '
   'it is a test.';
 
 
@@ -297,7 +297,7 @@ begin
       coalesce(d.signs, '{}') || case when w.score is not null then '{together}'::text[] else '{}' end as signs
     from direct d full join walked w using (path) order by 2 desc, path collate "C" limit p_limit
   )
-  -- Of the subjects of 60 later commits of two repositories 48 reach this, 40 rightly; of 240 prompts about nothing in
+  -- Among the subjects of 60 later commits of two repositories 48 reach this, 40 rightly; of 240 prompts about nothing in
   -- them 13 (python -m benchmarks cards).
   select coalesce(jsonb_agg(jsonb_build_object('path', r.path, 'score', round(r.score::numeric, 3), 'signs', r.signs)
     order by r.score desc, r.path collate "C") filter (where not coalesce(p_clear, false) or c.is_clear), '[]')

@@ -1,9 +1,9 @@
 -- Cells
 --
 -- A cell is one of several stores behind a front (pgmem cells). It has a number, and the numbers of its rows are that
--- number modulo 256, so that the rows of an organisation keep theirs in whatever cell they are. What a front asks is in
--- pgmem.verb.reach; this chapter has what a mover reads and writes: tables by tenant (subject_tables in 35-tenants), gates, and
--- what follows from rows that have arrived.
+-- number modulo 256, so that the rows of an organisation keep theirs in whatever cell they are. The verbs that a front asks are in
+-- pgmem.verb.reach; this chapter has the tables and gates of a mover: tables by tenant (subject_tables in 35-tenants), gates, and
+-- the indexes that follow from rows that have arrived.
 --
 -- A gate (pgmem.away) is read by caller() and require_writer(). A statement that began before a gate was committed does
 -- not see it, so a mover waits until the last of them has ended (is_drained).
@@ -127,7 +127,7 @@ The settings pgmem.org_id, user_id, agent_id, session_id, source, made_at, now, 
 $$;
 
 
--- What a front is made of. Names of types are written with their schema.
+-- The parts of a front. Names of types are written with their schema.
 create or replace function pgmem.signatures() returns jsonb
 language sql stable set search_path = pg_catalog, pg_temp as $$
   with shapes as (
@@ -155,7 +155,7 @@ language sql stable set search_path = pg_catalog, pg_temp as $$
     from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace
     join pg_type r on r.oid = p.prorettype
   ), shown as (
-    -- What readers may read: the views, and the tables of the store.
+    -- Objects that readers may read: the views, and the tables of the store.
     select c.relname, jsonb_build_object('name', c.relname, 'comment', obj_description(c.oid, 'pg_class'),
       'columns', (select jsonb_agg(jsonb_build_object('name', a.attname, 'type', s.plain,
                                                       'comment', col_description(c.oid, a.attnum)) order by a.attnum)
@@ -248,7 +248,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from pgmem.schema_version v;
 $$;
 comment on function pgmem.cell_profile is
-  'What all cells of one front have in common: release, settings, labels, relations and models; and the cell''s number.';
+  'The common properties of all cells of one front: release, settings, labels, relations and models; and the cell''s number.';
 
 
 -- As a front routes them: a user without an organisation by its own name, behind the separator of a tenant.
@@ -325,7 +325,7 @@ begin
         select d.node_seq from pgmem.dedup_token d
         where d.scope_key in (select m.scope_key from pgmem.node m
                               where m.org_id = p_org_id and m.title_tokens is not null)))));
-  -- What is numbered here from now on comes after what has arrived: counts and orders read it so.
+  -- New rows are numbered after those that have arrived: counts and orders read it so.
   for v_table in select * from pgmem.numbered_columns() loop
     execute format('select coalesce(max(t.seq), 0) from %s t', v_table.table_name) into v_top;
     if v_top > (select s.last_value from pg_sequences s
@@ -336,7 +336,7 @@ begin
 end;
 $$;
 comment on function pgmem.settle is
-  'Make what follows from rows that have arrived: the index of their titles, and later numbers for new rows.';
+  'Make the derived rows of an organisation that has arrived: the index of their titles, and later numbers for new rows.';
 
 
 create or replace function pgmem.forget_counts(p_org_id text) returns void

@@ -8,7 +8,7 @@
 --   at least extraction_overlap of the other words of the text are in the quote, as stems;
 --   the text says not, never or the like exactly if the turn does, in the clauses that the quote is of.
 --
--- This says little of what the words mean together: a quote can be read wrongly, which is why the trust stays that of
+-- This says little of the meaning of the words together: a quote can be read wrongly, which is why the trust stays that of
 -- the turn. Nor does it prove names that no capital letter marks (those of scripts without case, or written small), a
 -- denial in other languages than says_not knows, or that two halves of a quote belong together.
 --
@@ -65,7 +65,7 @@ begin
 end;
 $$;
 comment on function pgmem.misread is
-  'Why a text turns what the clauses of its quote say into the contrary; null: it does not.';
+  'Why a text says the contrary of the clauses of its quote; null: it does not.';
 
 
 create or replace function pgmem.says_not(p_text text) returns boolean
@@ -98,7 +98,7 @@ begin atomic
     '([[:alnum:]_]+(?:[.,:/@''’+-]+[[:alnum:]_]+)*)', 'g') m;
 end;
 comment on function pgmem.words_joined is
-  'The words and numbers of a text, with what joints hold together: 8443.5, api-gateway.';
+  'The words and numbers of a text, compounds with their joints: 8443.5, api-gateway.';
 
 
 create or replace function pgmem.names_and_numbers(p_text text) returns text[]

@@ -1,17 +1,17 @@
 -- Extraction: memories out of turns
 --
--- A model reads turns and says what should last; this chapter decides what of that is stored. begin_extraction shows
+-- A model reads turns and names the memories to keep; this chapter decides which of them are stored. begin_extraction shows
 -- the turns of a conversation that were not looked at yet, and memories that they may touch, numbered, with no ids to
 -- mix up. apply_extraction takes the model's answer in one transaction. Each item quotes a turn, and
 -- 78-extraction-proof refuses one that the quote does not support. Duplicates and supersession are those of the save
--- verbs. What the model did not see in its present version, it cannot have meant: such a change waits for a person.
+-- verbs. A memory that the model did not see in its present version it cannot have meant: such a change waits for a person.
 --
 -- An extracted memory has the trust of the turn or of the caller, whichever is lower, so it never takes the place of
--- what an agent saved on purpose; it keeps its quote and the id of its turn as properties. A call sent again answers
--- with what the first one did.
+-- a memory that an agent saved on purpose; it keeps its quote and the id of its turn as properties. A call sent again answers
+-- as the first one did.
 --
--- A worker may ask a model of the operator's. What a tenant's questions cost in a day is counted in extraction_day,
--- whichever process asks, and spend_extraction_tokens refuses what would exceed the setting extraction_tokens.
+-- A worker may ask a model of the operator's. The cost of a tenant's questions in a day is counted in extraction_day,
+-- whichever process asks, and spend_extraction_tokens refuses a question beyond the setting extraction_tokens.
 --
 -- Locks: the row of the extraction; then the scopes of decisions, entities and notes of the project, sorted. The row of
 -- the tenant's day.
@@ -125,7 +125,7 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
-  -- The tenant's own turns: what a shared project holds of others is not the caller's to extract.
+  -- The tenant's own turns: turns of others in a shared project are not the caller's to extract.
   if p_session_id is not null then
     select n.* into v_node from pgmem.visible_node n
     where n.session_id = p_session_id and n.status = 'captured' and n.tenant = p_caller.tenant
@@ -478,7 +478,7 @@ comment on function pgmem.make_extracted is
   'Make an extracted change by the function of its save verb, or put it under review; its outcome.';
 
 
--- Under the locks of the scopes, so what is found here is what the save finds.
+-- Under the locks of the scopes, so the save finds the same rows.
 create or replace function pgmem.extraction_target(
   p_verb text,
   p_arguments jsonb,
@@ -547,7 +547,7 @@ begin
     values (v_caller.org_id, v_caller.user_id, v_day, 0)
     on conflict on constraint extraction_day_pkey do nothing;
   end if;
-  -- What a question cost is counted even where it exceeds what was reserved for it: it is spent.
+  -- The cost of a question is counted even where it exceeds its reservation: it is spent.
   update pgmem.extraction_day d set tokens = greatest(d.tokens - p_reserved, 0) + p_tokens
   where d.tenant = v_caller.tenant and d.day = v_day
     and (p_reserved > 0 or d.tokens + p_tokens <= v_answer.budget);

@@ -1,4 +1,4 @@
--- What programs keep by their own names
+-- Items that programs keep by their names
 --
 -- An item is a memory that a program addresses by a namespace (a list of names) and a name: a document of a store
 -- (label Item), a file (File, 49-files) or a message of a conversation (Message, 50-messages). It is a node like any
@@ -9,7 +9,7 @@
 -- in case differ, and all items below a namespace are one range of the index node_key_unique, cut at whole names.
 --
 -- An item with a time to live has a valid_to, and is not live once that has passed; a read may put it off
--- (renew_items). sweep_items deletes for good what has expired. The vectors of an item are made by its program, one
+-- (renew_items). sweep_items deletes expired items for good. The vectors of an item are made by its program, one
 -- for each indexed text, and compared one by one within the namespace and the filter that are asked for.
 --
 -- Locks: the scope of the label, before the reads that it guards; then the rows.
@@ -83,7 +83,7 @@ begin
       'The value has %s characters; send at most %s (setting max_item_chars), or several items.',
       length(v_text), pgmem.setting_int('max_item_chars'));
   elsif strpos(v_text, '\u0001') > 0 and v_text ~ '(^|[^\\])(\\\\)*\\u0001' then
-    -- A client sends U+0001 in the place of NUL, which PostgreSQL cannot store: what is read must be what was written.
+    -- A client sends U+0001 in the place of NUL, which PostgreSQL cannot store: a text is read as it was written.
     raise exception using errcode = 'PM001',
       message = 'The value holds the character U+0000 or U+0001; send the text without it.';
   end if;
@@ -559,7 +559,7 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
 begin
-  -- Nothing is renewed that has expired, nor what another transaction writes now: that sets the time itself.
+  -- An expired item is not renewed, nor one that another transaction writes now: that sets the time itself.
   with due as (
     select n.seq from pgmem.node n
     where n.id = any (p_ids) and n.tenant = v_caller.tenant and n.label = 'Item' and n.props ? 'ttl_minutes'

@@ -2,7 +2,7 @@
 --
 -- The files that a model keeps under /memories, for the memory tool of Anthropic (memory_20250818). A file is a
 -- memory of the label File, named by its path: every edit is a version, a deleted file can be reverted, and
--- search_memory finds its text. A directory is what the paths of files have in common, so it is never empty.
+-- search_memory finds its text. A directory is the common beginning of paths of files, so it is never empty.
 --
 -- An edit reads and writes under the lock of the scope, so that of two edits at once none is lost. The errors have the
 -- words of the tool, which its callers know.

@@ -1,6 +1,6 @@
 -- Messages of a conversation
 --
--- What a program says and hears in a session, in its order, for the sessions of agent frameworks. A message is a
+-- The messages of a program in a session, in order, for the sessions of agent frameworks. A message is a
 -- memory of the label Message whose value is kept as it was sent: search_memory finds its texts, retrieve_context
 -- never shows it. Its number in the session is part of its key and never used twice, so the order is that of the
 -- keys.

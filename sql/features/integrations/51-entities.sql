@@ -2,7 +2,7 @@
 --
 -- The nine verbs of the reference memory server of MCP, with its answers, over the nodes that remember writes: an
 -- entity is a node of the label that its type names (Person for person), else a Concept with the property
--- entity_type; its observations are the property notes. So what one of the two wrote, the other reads, and an import
+-- entity_type; its observations are the property notes. So each of the two reads the texts of the other, and an import
 -- of the server's file (importers/mcp_memory) reads as if it had been written here. They are the nodes of the caller
 -- without project.
 --

@@ -1,4 +1,4 @@
-"""What a memory is to answer about the past, in the plainest words: a list of what was said, and when.
+"""The answers of a memory about the past, in the plainest form: a list of statements with their times.
 
 A day is answered by the last statement that covers it (the sequenced update of SQL:2011: who speaks later has the
 period that it names, and no other). An open statement, one without an end, leaves the days on which another one held
@@ -74,13 +74,13 @@ Facts = dict[int, Fact]
 
 
 def answer(facts: Facts, day: datetime) -> Fact | None:
-    """What was true on a day, of those who know these facts."""
+    """The truth on a day, for those who know these facts."""
     return next((facts[v] for v in sorted(facts, reverse=True) if facts[v].holds(day)), None)
 
 
 @dataclass
 class Thing:
-    """A memory: what was said of it, as it was known at each time, and which of it is the present state."""
+    """A memory: the statements about it, as they were known at each time, and its present state."""
 
     label: str
     id: str
@@ -125,7 +125,7 @@ class Thing:
         return max([now, *(fact.recorded + STEP for fact in self.facts.values())])
 
     def said_after(self, version: int) -> Days:
-        """The days that what was said after a version holds now."""
+        """The days that belong to later statements than a version."""
         facts = dict(self.facts)
 
         def days(day: datetime) -> bool:
@@ -144,7 +144,7 @@ class Thing:
         begin: datetime | None = None,
         leaves: Days | None = None,
     ) -> None:
-        """Say what it is from now on, in place of the present state; `begin` is where it began when it was said before."""
+        """State its contents from now on, in place of the present state; `begin` is where it began when it was said before."""
         if not self.facts:
             begins = valid_from or (now if valid_to is None else ALWAYS)
             self.row = 1
@@ -186,7 +186,7 @@ class Thing:
     def say_for(
         self, now: datetime, content: Content, valid_from: datetime, valid_to: datetime | None
     ) -> Fact | None:
-        """Say what it is for a period, whatever was said of it; the present state that this contradicts."""
+        """State its contents for a period, whatever was stated before; the present state that this contradicts."""
         last = self.present
         if last.status not in LIVE:
             self.say(now, content, "active", valid_from, valid_to)
@@ -247,7 +247,7 @@ class Thing:
         return contradicts
 
     def days(self, added: Fact) -> list[datetime]:
-        """Days that show whether two answers differ: the edges of what was said, and those beside them."""
+        """Days that show whether two answers differ: the edges of statements, and the days beside them."""
         edges = {added.begin, added.end or NOW - timedelta(days=2)}
         for fact in self.facts.values():
             edges |= {fact.begin, fact.end or NOW - timedelta(days=2), fact.until or NOW - timedelta(days=2)}
@@ -274,12 +274,12 @@ class Thing:
             return None
         return found.version, found
 
-    # What the verbs say.
+    # The acts of the verbs.
 
     def remember(
         self, now: datetime, content: Content, valid_from: datetime | None, valid_to: datetime | None
     ) -> tuple[str | None, bool]:
-        """Merge properties in; what became of an end that was set, and whether an open period is contradicted."""
+        """Merge properties in; the fate of an end that was set, and whether an open period is contradicted."""
         if not self.facts:
             given = {name: value for name, value in content[1].items() if value is not None}
             self.say(now, (content[0], given), "active", valid_from, valid_to)
@@ -344,7 +344,7 @@ class Thing:
         self.say(now, last.content, status, last.valid_from, end)
 
     def revert(self, now: datetime, version: int) -> None:
-        """What was said earlier, again, with its whole period and that of the state in whose place it comes."""
+        """An earlier statement again, with its whole period and that of the state in whose place it comes."""
         earlier, last = self.facts[version], self.present
         if version == self.row:
             moment = self.moment(now)

@@ -1,4 +1,4 @@
-"""The near-duplicate index finds exactly what comparing with every live title would find.
+"""The near-duplicate index finds exactly the titles that a comparison with every live title finds.
 
 A small vocabulary makes collisions frequent. The model is a list of (status, token set); the index is asked after every
 kind of change: new titles, superseded ones, fresh token statistics.
@@ -169,7 +169,7 @@ def test_save_decision_follows_the_full_comparison(
         for number, title in enumerate(saved):
             should = expected(model, title)
             outcome = "new" if should is None else "supersede" if should[1] >= 0.7 else "manual_review"
-            # The rationale makes every content another; what counts is the title.
+            # The rationale makes every content another; the title decides.
             row = one(
                 connection, "select * from pgmem.save_decision(%s, %s, 'shop')", title, f"reason{number}"
             )

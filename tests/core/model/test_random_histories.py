@@ -83,7 +83,7 @@ def test_what_was_recorded_can_always_be_asked_for_again(
 
 
 def _do(call: Call, model: Thing, name: str, action: tuple[Any, ...], now: datetime) -> None:
-    # What is refused stores nothing, and so not what has become true either.
+    # A refused call stores nothing, not even a state that has become true.
     last = model.present_at(now) if model.facts else None
     if action[0] == "remember":
         _, props, valid_from, valid_to = action

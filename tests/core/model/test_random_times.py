@@ -1,4 +1,4 @@
-"""Random histories in each way in, against a list of facts: as_of and known_at answer what the facts answer."""
+"""Random histories in each way in, against a list of facts: as_of and known_at answer as the facts do."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ States = Counter[str]
 
 
 class History:
-    """One project of a separate tenant, and what was said in it."""
+    """One project of a separate tenant, and the statements in it."""
 
     def __init__(self, connection: psycopg.Connection[DictRow], call: Call, seed: int) -> None:
         self.connection, self.call, self.seed = connection, call, seed
@@ -76,7 +76,7 @@ class History:
             return error.sqlstate
         return None
 
-    # What is done, by name: each does it to the store and says it to the model.
+    # The acts by name: each is done to the store and given to the model.
 
     def remember(self) -> None:
         name = self.choose.choice(NAMES)
@@ -216,10 +216,10 @@ class History:
             thing.revert(self.now, version)
             self.reverted = True
 
-    # What is asked.
+    # The questions.
 
     def asked(self, most: int) -> list[tuple[datetime | None, datetime | None]]:
-        """Pairs of a day and what was known; never neither."""
+        """Pairs of a day and a time of knowledge; never neither."""
         moments = sorted(self.days)
 
         def one_of(none: float) -> datetime | None:
@@ -307,7 +307,7 @@ class History:
             assert (node["archived_at"] is None) == (present.status != "archived")
 
     def read_now(self) -> None:
-        """What is true now, through each verb that says it: a state that became true since counts too."""
+        """The present truth, through each verb that states it: a state that became true since counts too."""
         wanted = Counter(
             (thing.label, fact.content[0], fact.version, tuple(sorted(map(str, fact.content[1].values()))))
             for thing in self.things.values()

@@ -338,7 +338,7 @@ def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_
 
 
 def test_the_way_out_of_another_major(folder: Path, installed: CopyTo, run: Run) -> None:
-    """What a person does when a new pgmem brings a new PostgreSQL: the old one backs up, the new one restores."""
+    """The steps of a person when a new pgmem brings a new PostgreSQL: the old one backs up, the new one restores."""
     data = folder / "old"
     surroundings = {"PGMEM_DATA_DIR": str(data)}
     installed(data)

@@ -1,4 +1,4 @@
-"""What an import does with a store that is not empty, with a file that is not whole, and with other people's memories."""
+"""Imports into a store that is not empty, of a file that is not whole, and of other people's memories."""
 
 from __future__ import annotations
 

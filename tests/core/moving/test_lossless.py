@@ -1,4 +1,4 @@
-"""What another system holds arrives as it is, is counted, and leaves again as it came."""
+"""Memories of another system arrive as they are, are counted, and leave again as they came."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_an_import_and_an_export_later_every_field_is_the_same(
 
 
 def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, rows: Rows, file: Path) -> None:
-    """`--dry-run` shows what the import would do."""
+    """`--dry-run` shows the changes that the import would make."""
     would = took(run, file, "--dry-run")
     assert rows("select from pgmem.node where label <> 'GlobalScope'") == []
     assert rows("select from pgmem.imported") == []
@@ -180,7 +180,7 @@ def test_a_dry_run_says_the_same_and_writes_nothing(run: Run, rows: Rows, file: 
 
 
 def test_what_a_later_file_says_anew_is_counted_as_updated(run: Run, call: Call, tmp_path: Path) -> None:
-    """A second import counted what it updated as here already."""
+    """A second import counted updated memories as here already."""
     file = tmp_path / "engrama.ndjson"
     for rationale, status in (("one writer", "active"), ("two writers", "superseded")):
         decision = node("Decision", OLD, rationale=rationale, status=status, tags=["db"])
@@ -199,7 +199,7 @@ def test_what_a_later_file_says_anew_is_counted_as_updated(run: Run, call: Call,
 
 
 def test_what_was_forgotten_or_decided_here_stays_so(run: Run, call: Call, file: Path) -> None:
-    """A file says what was so when it was written."""
+    """A file holds the state of the time when it was written."""
     took(run, file)
     call("forget", label="Concept", key="Webshop", project_id="shop")
     call("save_decision", title=NEW + " separately", rationale="faster", project_id="shop")
@@ -261,7 +261,7 @@ def test_tags_in_the_text_of_a_note_are_tags(run: Run, call: Call, rows: Rows, t
 
 
 def test_the_words_of_an_import_are_found_by_meaning_at_once(run: Run, file: Path) -> None:
-    """An import embeds what it brought; it does not wait for a worker."""
+    """An import embeds its memories; it does not wait for a worker."""
     took(run, file, EMBEDDING_PROVIDER="static")
     models = json.loads(run("status", "--json").stdout)["embedding"]
     assert [model["waiting"] for model in models["models"]] in ([0], [])

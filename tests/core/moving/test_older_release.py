@@ -1,4 +1,4 @@
-"""An export that release 0.1.0 wrote: today's names and hashes, so that what is saved again is known again."""
+"""An export that release 0.1.0 wrote: today's names and hashes, so that a repeated save is known again."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_what_else_is_saved_again_after_the_import_is_known_too(store: str, call
         call("upsert_entity", entity_name=fact["key"], fact=fact["props"]["fact"], project_id="shop")
     (thing,) = nodes("Technology")
     call("remember", label="Technology", properties=thing["props"], project_id="shop")
-    # What is saved under a name that now equals another one's is said of that one.
+    # A save under a name that now equals another one's is about that one.
     assert [old["key"] for old, new in zip(before, rows(read), strict=True) if old != new] == [NFC]
 
 

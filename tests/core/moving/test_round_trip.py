@@ -1,4 +1,4 @@
-"""Random histories moved from store to store: what comes out again is what went in, byte for byte."""
+"""Random histories moved from store to store: the records come out as they went in, byte for byte."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def be(connection: psycopg.Connection[DictRow], person: tuple[str, str], now: da
     )
 
 
-# What no file holds and every import works out again, by the ids of the nodes.
+# Columns that no file holds and every import works out again, by the ids of the nodes.
 DERIVED = """
   select n.id::text, n.text_length, n.place is null, (select f.id from pgmem.node f where f.seq = n.focus_seq)::text,
     array(select (t.token, t.signature, t.size, t.weight)::text from pgmem.dedup_token t where t.node_seq = n.seq order by 1),
@@ -190,7 +190,7 @@ def test_a_store_that_has_moved_twice_gives_the_same_lines(
 
 
 def test_a_history_of_every_kind_is_moved(server: str, template: str, dsn: str) -> None:
-    """What the random histories rest on: together they reach every kind of line."""
+    """The premise of the random histories: together they reach every kind of line."""
     with opened(dsn) as (connection, call):
         live_through(connection, call, 7, sorted(ACTS) * 6, one_user=False)
         call("init_schema", labels=[{"name": "Recipe"}], relations=[{"name": "TASTES_LIKE"}])

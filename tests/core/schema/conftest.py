@@ -1,4 +1,4 @@
-"""What the tests of install and upgrade share: empty databases, PostgreSQL's own programs, a picture of a schema."""
+"""Fixtures of the tests of install and upgrade: empty databases, PostgreSQL's own programs, a picture of a schema."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores that an old release wrote: how one is loaded, and what it is asked before and after an upgrade.
+"""Stores that an old release wrote: how one is loaded, and the questions before and after an upgrade.
 
 `scripts/write-release-store` runs this file in the environment of the old release, the tests run it in this one: so it
 needs psycopg and nothing else, and asks by SQL that both releases answer.
@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.json import Jsonb
 
 INSTALLER = "release_installer"
-"""The login that installed and filled the stores; `load` gives what it owns to another."""
+"""The login that installed and filled the stores; `load` gives its objects to another."""
 
 LOGINS = ("release_anna", "release_cara")
 """The logins that are tenants of the store `tenants`."""
@@ -28,7 +28,7 @@ NODE = (
     "source", "trust_level", "initial_confidence", "valid_from", "valid_to", "content_hash", "version", "text_config",
     "created_at", "updated_at", "recorded_at",
 )  # fmt: skip
-"""The columns of a memory that say what it is; the others are made of them."""
+"""The columns that a memory is written with; the others are made of them."""
 
 VERSION = (
     "label", "key", "title", "props", "status", "scope", "project", "focus", "org_id", "user_id", "source", "trust_level",
@@ -57,7 +57,7 @@ begin
   grant pgmem_writer, pgmem_reader to release_anna, release_cara;
 end $$
 """
-"""Makes what a cluster must have before a store is loaded: the roles of pgmem, as make_roles of the release made them, and logins."""
+"""Makes the objects of a cluster that a store needs before it is loaded: the roles of pgmem, as make_roles of the release made them, and logins."""
 
 # A dump holds the number of the graph's schema in the database that it was taken from. The graph's tables and triggers
 # came with it, and are what the old release wrote: only the number is put right.
@@ -97,7 +97,7 @@ def load(
                 sql.Identifier(INSTALLER), sql.Identifier(owner) if owner else sql.SQL("current_user")
             )
         )
-        # What belongs to the database itself is in no dump.
+        # Settings of the database itself are in no dump.
         grant = sql.SQL("grant create on database {} to pgmem_owner")
         admin.execute(grant.format(sql.Identifier(str(conninfo_to_dict(dsn)["dbname"]))))
 
@@ -157,7 +157,7 @@ def counts(connection: psycopg.Connection[Any]) -> dict[str, dict[str, int]]:
 
 
 def known(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
-    """What a store of this release can hold: labels, relations, and the values of each status."""
+    """The values that a store of this release can hold: labels, relations, and the values of each status."""
     values = (
         "select found[1] from pg_constraint c, regexp_matches(pg_get_constraintdef(c.oid), $$'([^']+)'$$, 'g') found"
         " where c.contypid = 'pgmem.{}'::regtype order by 1"
@@ -171,7 +171,7 @@ def known(connection: psycopg.Connection[Any]) -> dict[str, list[str]]:
 
 
 def answer(connection: psycopg.Connection[Any], question: Mapping[str, Any]) -> Any:
-    """What a verb answers, in a transaction that is rolled back: the ids that it finds, or the SQLSTATE of its refusal.
+    """The answer of a verb, in a transaction that is rolled back: the ids that it finds, or the SQLSTATE of its refusal.
 
     Args:
         connection: a superuser's, in autocommit.

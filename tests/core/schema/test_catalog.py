@@ -1,4 +1,4 @@
-"""What the catalog shows of the engine: files, comments, signatures, rights, error codes."""
+"""The engine as the catalog shows it: files, comments, signatures, rights, error codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Rows = Callable[..., list[DictRow]]
 
 @pytest.fixture
 def rows(connection: psycopg.Connection[DictRow]) -> Rows:
-    """`rows("select …")`: what a query gives."""
+    """`rows("select …")`: the rows of a query."""
     return lambda query, *parameters: connection.execute(query.encode(), parameters or None).fetchall()
 
 
@@ -30,7 +30,7 @@ def sql_files() -> list[Path]:
 
 
 def declared(pattern: str) -> dict[str, list[str]]:
-    """What each file declares: its stem, the names."""
+    """The declarations of each file: its stem, the names."""
     found = {}
     for path in sql_files():
         text = path.read_text(encoding="utf-8")
@@ -309,7 +309,7 @@ def test_any_other_error_of_the_database_passes_unchanged(
         connection.execute(query.encode())
 
 
-# What a verb answers with, and the dataclass it becomes
+# The answer of a verb, and the dataclass it becomes
 
 ANSWERS = {
     "get_scope_state": models.ScopeState,
@@ -359,7 +359,7 @@ def test_a_verb_of_agents_has_a_method_with_the_same_arguments(rows: Rows, verb:
         verb,
     )
     in_sql = {name.removeprefix("p_") for name in found["arguments"] or []}
-    # What the engine itself brings: vectors, and what it fuses them by.
+    # Settings of the engine itself: vectors, and how they are fused.
     own = {
         name
         for name in in_sql

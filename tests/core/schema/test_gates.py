@@ -37,7 +37,7 @@ CALLERS = {
     "record_attempt": "fail_save hold_change hold_near make_extracted resolve_review run_save store_batch store_session_with_learnings",
     "update_node": "add_state change_card edit_node forget_repository hold_both import_memory join_states merge_entities merge_node merge_node_state open_project put_back rename_files repeated store_entity supersede_decision taken_over write_entity write_item",
 }
-"""Who may call what stores a memory, changes one, takes one over, records a save or joins two."""
+"""The callers of functions that store, change, take over or join memories, or record a save."""
 
 DYNAMIC = "adopt_rows erase_subject forget_counts import_row remove_moved"
 """Functions that write tables by their declarations: whole tenants that are moved, adopted or erased, and rows of a file."""

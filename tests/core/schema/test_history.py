@@ -1,4 +1,4 @@
-"""Which stores an upgrade takes, what it says of those that it does not, and what it leaves for later."""
+"""The stores that an upgrade takes, its words about those that it refuses, and the work that it leaves for later."""
 
 from __future__ import annotations
 

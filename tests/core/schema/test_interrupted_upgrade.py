@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("event_triggers")
 UPGRADE = "import sys; from pgmem.install import schema; print(schema.upgrade(sys.argv[1]).changed)"
 LOCK = 20261123
 
-# What happens at the n-th command that changes the schema: the migrations, the chapters and the graph are such commands.
+# The event at the n-th command that changes the schema: the migrations, the chapters and the graph are such commands.
 # A sequence counts them also in a transaction that is rolled back.
 HOOK = """
 create schema watch;
@@ -61,7 +61,7 @@ def old(empty: str, program: Program) -> str:
 
 
 def state(dsn: str) -> tuple[Any, ...]:
-    """What there is: the schema with its owners and rights, the memories, the number of rows of each table, the graph."""
+    """The whole store: the schema with its owners and rights, the memories, the number of rows of each table, the graph."""
     with psycopg.connect(dsn, autocommit=True) as connection:
         graph = "select to_regclass('ag_catalog.ag_graph') is not null"
         different = (

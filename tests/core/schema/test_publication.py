@@ -1,4 +1,4 @@
-"""Tables under a publication, as a warehouse or a migration service makes one: what deletes and updates rows goes on."""
+"""Tables under a publication, as a warehouse or a migration service makes one: verbs that delete and update rows go on."""
 
 from __future__ import annotations
 

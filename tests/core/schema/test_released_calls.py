@@ -24,7 +24,7 @@ CALLS: dict[str, dict[str, Any]] = {
     for release in COMMITS
 }
 BREAKS: dict[tuple[str, str, str], str] = {}
-"""By (release, verb, argument or column) why a program of that release no longer gets what it asks for.
+"""By (release, verb, argument or column) why a program of that release is refused or gets another answer.
 
 Each entry is also a line of CHANGELOG.md under "Old programs must be restarted".
 """

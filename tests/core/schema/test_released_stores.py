@@ -13,7 +13,7 @@ import pytest
 RELEASED = Path(__file__).parent / "released"
 RELEASES = sorted(path.name for path in RELEASED.iterdir() if path.is_dir())
 
-# What no store of a release holds, and why.
+# Things that no store of a release holds, and why.
 WITHOUT = {
     "0.1.0": {
         "save_status pending_retry": "a save that waits is in the outbox of its client, never in the database",
@@ -22,7 +22,7 @@ WITHOUT = {
 
 
 def facts_of(release: str) -> list[dict[str, Any]]:
-    """What the release said of each of its stores."""
+    """The words of the release about each of its stores."""
     return [
         json.loads(path.read_text(encoding="utf-8"))
         for path in sorted((RELEASED / release).glob("*.facts.json"))

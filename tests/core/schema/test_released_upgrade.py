@@ -158,7 +158,7 @@ class Machines:
         return make_conninfo(dsn, user=login, password="test") if login else dsn
 
     def give(self, dsn: str, login: str, case: Case) -> None:
-        """Make a login the owner of a database, and what a provider and docker/first-start grant it."""
+        """Make a login the owner of a database, with the grants of a provider and of docker/first-start."""
         name = sql.Identifier(login)
         database = sql.Identifier(str(conninfo_to_dict(dsn)["dbname"]))
         self.connection.execute(sql.SQL("alter database {} owner to {}").format(database, name))
@@ -194,7 +194,7 @@ def data_dir(place: Path) -> Path:
 
 @pytest.fixture
 def machines(server: str, cluster: CopyTo) -> Iterator[Machines]:
-    """The server of the tests with what this test makes on it."""
+    """The server of the tests with the databases of this test."""
     with ExitStack() as stack:
         yield Machines(server, cluster, stack)
 
@@ -337,11 +337,11 @@ def use(dsn: str, data_dir: Path, what: Callable[[Memory], Awaitable[T]]) -> T:
 
 
 async def take(memory: Memory, case: Case) -> None:
-    """Import what the old release exported."""
+    """Import the export of the old release."""
     text = gzip.decompress((RELEASE / f"{case.store}.export.jsonl.gz").read_bytes()).decode()
     await memory.import_lines(text.splitlines(keepends=True), all_tenants=case.store == "tenants")
     await memory.refresh_statistics(everything=True)
-    # What is the server's, an export leaves to who keeps the store.
+    # An export leaves the server's own settings to the administrator of the store.
     for name, value in own_settings(case).items():
         await memory.set_setting(name, value)
     if case.store == "tenants":
@@ -349,7 +349,7 @@ async def take(memory: Memory, case: Case) -> None:
         await memory.bind_role("release_cara", "globex", "cara")
 
 
-# What an owner of a store has made his own; a fresh install is given the same.
+# Settings that an owner of a store has changed; a fresh install is given the same.
 OWN_WORDS = (
     'select pgmem.init_schema(p_labels => \'[{"name": "Recipe", "key_field": "name", "text_fields": ["notes"]}]\','
     ' p_relations => \'[{"name": "TASTES_LIKE"}]\')'
@@ -368,7 +368,7 @@ def own_settings(case: Case) -> dict[str, str]:
 
 
 def fresh_install(machines: Machines, case: Case, pooler: Callable[[str], str]) -> dict[str, str]:
-    """What an install of this release makes, by a login of the same kind, with the owner's words and settings."""
+    """The result of an install of this release, by a login of the same kind, with the owner's words and settings."""
     login = machines.login(case)
     admin = machines.database()
     if login:
@@ -420,7 +420,7 @@ def test_a_store_of_release_0_1_0_comes_whole_and_works(
     assert {finding.check for finding in wrong if finding.level == "look"} <= LEFT
 
 
-# What doctor may find: texts that wait for a vector, and the saves that were not made in the old release.
+# Findings that doctor may have: texts that wait for a vector, and the saves that were not made in the old release.
 LEFT = {"embeddings", "saves"}
 
 # AGE 1.8 answers paths from a cache that these triggers empty.
@@ -439,7 +439,7 @@ def differing(one: Mapping[str, str], other: Mapping[str, str]) -> dict[str, tup
     }
 
 
-# Columns that an upgrade changes, and why; what is not named here is as it was.
+# Columns that an upgrade changes, and why; a column that is not named is unchanged.
 RENEWED = {
     "content_hash": "the rules of this release fold more",
     "title": "texts are stored composed (NFC)",
@@ -451,7 +451,7 @@ RENAMED = {"version", "recorded_at", "updated_at"}
 
 
 def lost(before: Mapping[str, Rows], after: Mapping[str, Rows], case: Case) -> list[str]:
-    """Rows that were lost, added or changed, beyond what is declared."""
+    """Rows that were lost, added or changed, beyond the declared changes."""
     differences = []
     left_out = missing(before, after) if case.way == "imported" else set()
     for what in ("nodes", "versions", "edges"):
@@ -521,7 +521,7 @@ MOVING = {
 
 
 def uncounted(connection: psycopg.Connection[Any], case: Case) -> list[str]:
-    """Counts that are not those of the old release, beyond what is declared."""
+    """Counts that are not those of the old release, beyond the declared changes."""
     before, now = facts_of(case)["counts"], stores.counts(connection)
     differences = []
     for part in ("memories", "relations", "saves", "tables"):
@@ -532,7 +532,7 @@ def uncounted(connection: psycopg.Connection[Any], case: Case) -> list[str]:
 
 
 def answered_otherwise(connection: psycopg.Connection[Any], case: Case, gone: Set[str]) -> list[str]:
-    """Questions of the old release that get another answer, beyond what this release does better."""
+    """Questions of the old release that get another answer, beyond the improvements of this release."""
     differences = []
     for question in facts_of(case)["questions"]:
         before, now = question["answer"], stores.answer(connection, question)
@@ -563,14 +563,14 @@ def answered_otherwise(connection: psycopg.Connection[Any], case: Case, gone: Se
 def not_known_again(connection: psycopg.Connection[Any]) -> list[str]:
     """Memories that are saved again, as they are, and are not met as the same; nothing stays written."""
     differences = []
-    # What belongs to nobody is nobody's to save again in a store that has tenants.
+    # A memory without a tenant cannot be saved again by anybody in a store that has tenants.
     live = connection.execute(
         "select id::text, label, key, title, props, project, focus, scope, org_id, user_id from pgmem.node n"
         " where status in ('active', 'approved') and scope = 'project'"
         " and label in ('Decision', 'Pattern', 'EntityFact', 'Technology')"
         " and (org_id <> '' or user_id <> '' or not exists (select from pgmem.node where org_id <> '')) order by seq"
     ).fetchall()
-    # Of two that differ in how letters are composed, either is the same.
+    # Two that differ in how letters are composed are the same.
     alike: defaultdict[tuple[str, ...], set[str]] = defaultdict(set)
     for node_id, label, _key, title, _props, project, _focus, _scope, org_id, user_id in live:
         alike[label, project, normalize("NFC", title), org_id, user_id].add(node_id)
@@ -607,7 +607,7 @@ def not_known_again(connection: psycopg.Connection[Any]) -> list[str]:
             known = (
                 str(saved.get("artifact_id", saved.get("id"))) in same and saved.get("created") is not True
             )
-            if label in ("Decision", "Pattern"):  # what has a name is saved again as a new state of it
+            if label in ("Decision", "Pattern"):  # a named memory is saved again as a new state of it
                 known = known and saved["dedup_outcome"] == "duplicate_skip"
             if not known:
                 differences.append(f"{label} {title[:50]}: {saved}")
@@ -648,7 +648,7 @@ def test_an_imported_store_is_the_upgraded_one_column_by_column(
     for key in imported:
         for column, value in upgraded[key].items():
             other = imported[key][column]
-            # Of two that differ in how letters are composed one keeps its letters in place, and has composed ones imported.
+            # One of two that differ in how letters are composed keeps its letters in place, and has composed ones imported.
             if column not in APART and as_composed(other) != as_composed(value):
                 differences.append(
                     f"{upgraded[key]['label']} {upgraded[key]['title'][:40]}: {column} {value!r} -> {other!r}"

@@ -1,4 +1,4 @@
-"""The schema of the views alone, the login that reads it, and what its views say of changes and authors."""
+"""The schema of the views alone, the login that reads it, and the changes and authors in its views."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Rows = Callable[..., list[DictRow]]
 
 @pytest.fixture
 def rows(connection: psycopg.Connection[DictRow]) -> Rows:
-    """`rows("select …")`: what a query gives."""
+    """`rows("select …")`: the rows of a query."""
     return lambda query, *parameters: connection.execute(query.encode(), parameters or None).fetchall()
 
 

@@ -1,4 +1,4 @@
-"""The tiers: what works without AGE, without pgvector, and when one comes later; and a store from its dump."""
+"""The tiers: the verbs without AGE, without pgvector, and when one comes later; and a store from its dump."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ CHANGES = (
 
 
 def change_arguments(folder: Path) -> None:
-    """Let a verb gain an argument, one lose it, one change its type, a private function change what it returns."""
+    """Let a verb gain an argument, one lose it, one change its type, a private function change its result."""
     for chapter, old, new in CHANGES:
         path = folder / chapter
         text = path.read_text(encoding="utf-8")
@@ -137,7 +137,7 @@ def test_the_instructions_that_agents_had_saved_wait_once_for_a_yes_and_nothing_
 def test_the_states_of_a_store_of_release_0_1_0_get_their_periods(
     database: MakeDatabase, program: Program
 ) -> None:
-    """A migration does once what the triggers do at every write, and an import of an older export too."""
+    """A migration does the work of the triggers once, and an import of an older export too."""
     dsn = past_the_pooler(database())
     install_released(dsn, program)
     with psycopg.connect(dsn, autocommit=True, row_factory=dict_row) as connection:
@@ -251,7 +251,7 @@ def test_a_verb_of_an_installed_store_gains_loses_and_changes_an_argument(
     assert schema.upgrade(dsn).changed is True
     changed_verbs(dsn)
     after = functions(dsn)
-    # Only what changed, or is bound to what changed, is another function now.
+    # Only a function that changed, or is bound to one, is another function now.
     kept = {name for name, oid in before.items() if after.get(name) == oid}
     assert {"save_session", "retrieve_context", "caller", "forget"} <= kept
     assert not {"save_decision", "remember", "neighbours", "jaccard"} & kept

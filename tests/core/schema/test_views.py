@@ -30,7 +30,7 @@ def test_every_column_of_a_view_is_explained_and_has_a_plain_type(rows: Rows) ->
 
 
 def test_analysts_cannot_read_the_views_of_the_verbs(rows: Rows) -> None:
-    """Internal views are out of the sight of readers, whose tools list what they may read."""
+    """Internal views are out of the sight of readers, whose tools list the readable ones."""
     hidden = rows(
         "select c.relname from pg_class c where c.relnamespace = 'pgmem'::regnamespace and c.relkind = 'v'"
         " and not coalesce(c.reloptions @> '{security_invoker=true}', false)"

@@ -1,4 +1,4 @@
-"""Three tenants, every verb in random order, six ways in: what one has said never reaches another.
+"""Three tenants, every verb in random order, six ways in: texts of one never reach another.
 
 Each text a tenant writes carries its canary. Every answer, error included, is searched for the canaries of those whose
 memory the caller must not see. Ids, approvals and continuations that any tenant has been given are used by all of them,
@@ -40,7 +40,7 @@ from tests.serving import Agent, serving
 __all__ = ["AGENTS", "DECLARED", "PEOPLE", "Attack", "Pot", "attack", "chosen", "declared", "make"]
 
 TENANTS = {"alice": ("acme", "alice"), "bob": ("acme", "bob"), "carol": ("globex", "carol")}
-# What acme shares is for alice and bob; what is private is its user's alone.
+# Shared memories of acme are for alice and bob; private ones are their user's alone.
 HIDDEN = {
     "alice": ("canary-bob", "canary-carol", "canary-globex"),
     "bob": ("canary-alice", "canary-carol", "canary-globex"),
@@ -72,7 +72,7 @@ class Pot:
         self._chance = chance
 
     def put(self, verb: str, answer: str) -> None:
-        """Keep what an answer gives away."""
+        """Keep the ids that an answer gives away."""
         for name, pattern in (
             (verb, _ID),
             ("approval", _APPROVAL),
@@ -99,7 +99,7 @@ class Pot:
 
 
 class Attack:
-    """What was done: calls by way in, and those of them that were not refused by verb."""
+    """The calls of a run by way in, and those of them that were not refused by verb."""
 
     def __init__(self) -> None:
         self.calls: Counter[str] = Counter()
@@ -265,7 +265,7 @@ def make(verb: str, user: str, chance: Random, pot: Pot) -> Arguments:
             "entity": entity if drawn < 0.7 else pot.take("upsert_entity"),
             "into": other if drawn < 0.7 else pot.take("upsert_entity"),
             "project_id": project,
-            # What is said of a fact that the organisation shares is said to all of it.
+            # A statement about a shared fact is said to the whole organisation.
             "fact": f"canary-{TENANTS[user][0]}",
         },
         "supersede": lambda: {
@@ -363,7 +363,7 @@ def declared(rows: Iterable[tuple[Any, ...]]) -> dict[str, dict[str, str]]:
 
 
 def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Arguments:
-    """Arguments for a verb by their names and types: everything that names something is what others have."""
+    """Arguments for a verb by their names and types: every name is one of another tenant."""
     mark, others = f"canary-{user}", [TENANTS[other] for other in TENANTS if other != user]
     word, project = chance.choice(WORDS), chance.choice(("shop", "bank"))
     known = [verb for verb in pot.verbs() if verb not in ("approval", "cursor")]
@@ -372,7 +372,7 @@ def chosen(arguments: dict[str, str], user: str, chance: Random, pot: Pot) -> Ar
     def an_id() -> str:
         return pot.take(*known)
 
-    # Its id may be that of a memory which the organisation shares: what is sent for it is said to all of it.
+    # Its id may be that of a memory which the organisation shares: a text sent for it is said to the whole organisation.
     said = f"canary-{TENANTS[user][0]}"
     node = {
         "type": "node", "id": an_id(), "label": "Context", "title": said, "props": {"content": said},
@@ -477,7 +477,7 @@ def _often(verbs: str, times: int) -> tuple[str, ...]:
     return tuple(verbs.split()) * times
 
 
-# What looks at everything costs a hundred times what a save does, and is asked seldom.
+# A verb that reads all memories costs a hundred saves, and is called seldom.
 AGENTS = (
     _often("save_session save_decision save_pattern save_context upsert_entity remember search_memory", 12)
     + _often("request_global_write_approval retrieve_context get_node forget revert relate neighbours", 9)
@@ -487,7 +487,7 @@ AGENTS = (
     + _often("run_hygiene memory_freshness refresh_from_run", 2)
     + _often("reflect", 1)
     + _often("declare_intent finish_intent", 12)  # seldom of the caller
-    + _often("revert relate neighbours", 4)  # seldom finds what it names
+    + _often("revert relate neighbours", 4)  # seldom finds the named row
 )
 """The verbs that agents have, each as often as it is drawn."""
 
@@ -701,7 +701,7 @@ async def attack(
         ]
         done.declared = declared(await (await owners[0].execute(DECLARED)).fetchall())
         for number in range(rounds):
-            # As the server does by itself once a minute: plans fit what has come.
+            # As the server does by itself once a minute: plans fit the new rows.
             for owner in owners:
                 await owner.execute("analyze pgmem.node, pgmem.edge, pgmem.card_subject")
             async with anyio.create_task_group() as tasks:
@@ -714,7 +714,7 @@ async def attack(
 
 
 async def require_untouched(owner: AsyncConnection[Any]) -> None:
-    """No row of a tenant holds what another one wrote: whatever was sent, nothing was written into its memory."""
+    """No row of a tenant holds a text of another: whatever was sent, nothing was written into its memory."""
     for table in ("node", "node_version", "save_attempt", "tombstone", "recall_event", "change"):
         rows = await owner.execute(f"select tenant, t::text from pgmem.{table} t".encode())
         for tenant, text in await rows.fetchall():

@@ -32,7 +32,7 @@ async def test_no_canary_crosses_in_two_thousand_calls_of_every_verb(
 async def test_no_canary_crosses_by_any_other_verb_and_nothing_is_written_into_the_memory_of_others(
     dsn: str, tmp_path: Path, call: Call
 ) -> None:
-    """Every verb that readers and writers have, with arguments that name what others have; declared ones as well."""
+    """Every verb that readers and writers have, with arguments that name rows of others; declared ones as well."""
     done = await attack(dsn, tmp_path, call, sql=80, every=150)
     assert done.calls == {"sql": 720, "every": 1350}
     unanswered = {verb for verb in done.declared if not done.answered["every"][verb]}

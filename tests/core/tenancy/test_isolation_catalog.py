@@ -1,4 +1,4 @@
-"""What the catalog says: no verb goes round the one way, no table is left out of an erasure, plans keep their indexes."""
+"""Isolation in the catalog: no verb goes round the one way, no table is left out of an erasure, plans keep their indexes."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ WRITERS = {
     "hold_both": "two decisions of one scope that a save or a reviewer found there; the line between them, with who said it",
     "mark_hygiene": "the time of the last report on a project that was resolved for the caller",
 }
-# What shows in the text of a function that it asks for one tenant's rows, or is a person's verb.
+# The signs in the text of a function that it asks for one tenant's rows, or is a person's verb.
 BY_TENANT = re.compile(
     r"visible_|told_memory|recorded_state|tenant|pgmem\.fits\(|require_reviewer|is_reviewer|require_graph"
 )
@@ -188,7 +188,7 @@ def test_every_table_is_covered_by_an_erasure_or_holds_nothing_of_a_tenant(rows:
     assert tables - covered == OF_THE_STORE & tables
 
 
-# Tables that hold no row of a tenant. held_lock: hashes of what a transaction holds. store_secret: what these hashes are made with.
+# Tables that hold no row of a tenant. held_lock: hashes of the locks of a transaction. store_secret: the key of these hashes.
 OF_THE_STORE = {
     "away",  # the front removes its row when it erases the organisation
     "alembic_version",

@@ -13,7 +13,7 @@ from pglast.parser import ParseError
 from pglast.visitors import Visitor
 
 SQL = Path(__file__).parent.parent.parent.parent / "sql"
-# Functions that find rows of dedup_token, which has no tenant, and what decides in its place.
+# Functions that find rows of dedup_token, which has no tenant, and the condition in its place.
 ALLOWED = {
     "title_candidates": "candidates; who calls it compares the tenant of each",
     "unindex_title": "rows of one node, by its number",
@@ -92,7 +92,7 @@ class Levels(Visitor):
         self.unowned |= (found["scope_key"] & (names | {""})) - found["tenant"]
 
     def visit_A_Const(self, _: object, node: ast.A_Const) -> None:
-        # What is executed is a text, which names both or none.
+        # A statement that is executed is a text, which names both or none.
         text = getattr(node.val, "sval", "")
         if "scope_key" in text and "tenant" not in text:
             self.unowned.add(text)

@@ -1,4 +1,4 @@
-"""What the tests of engineering memory share: a project, drafts, reports, small repositories."""
+"""Fixtures of the tests of engineering memory: a project, drafts, reports, small repositories."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def edited(path: str, digest: str = "changed") -> dict[str, Any]:
 
 @pytest.fixture
 def refresh(call: Call, shop: str) -> Refresh:
-    """`refresh(report())`: what a run did."""
+    """`refresh(report())`: the result of a run."""
 
     def refresh(given: dict[str, Any] | None = None, **arguments: object) -> DictRow:
         return call("refresh_from_run", project_id=shop, report=given or report(), **arguments)

@@ -1,4 +1,4 @@
-"""Cards are counted and listed apart from what agents and people saved."""
+"""Cards are counted and listed apart from the memories of agents and people."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def rounded(branched: None, committed: Committed) -> None:
 
 
 async def seen(memory: Memory, **more: Any) -> dict[str, str | None]:
-    """What a caller sees of the till that no scan wrote: statements and their branches, in each way to look."""
+    """The cards of the till that a caller sees and no scan wrote: statements and their branches, in each way to look."""
     page = await memory.get_relevant_memory("shop", ["pkg/till.py"], detail_level="full", **more)
     found = {card.statement: card.branch for card in page.records or () if card.type == "risk_note"}
     digest = await memory.get_relevant_memory("shop", ["pkg/till.py"], **more)

@@ -1,4 +1,4 @@
-"""Reading cards: what a scope is, how cards are ranked, pages and their continuation, the query modes."""
+"""Reading cards: scopes, how cards are ranked, pages and their continuation, the query modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a text may say of memory and agents: facts, and no permission that only a person can give."""
+"""Claims that a text may make about memory and agents: facts, and no permission that only a person can give."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ def test_a_person_sees_all_branches_in_review_and_settles_what_git_does_not_show
 def test_the_first_letters_of_a_card_name_it_in_the_project_that_is_named(
     run: Run, draft: Draft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of a folder that is not the project's own."""
+    """A folder that is not the project's own."""
     monkeypatch.chdir(tmp_path)
     for command, status in (("approve", "active"), ("reject", "rejected")):
         card = draft(f"The till rounds down, {command}.", "pkg/till.py")
@@ -176,7 +176,7 @@ def test_a_person_at_a_terminal_walks_through_the_drafts(
 
 
 def heard(terminal: int, *parts: str) -> str:
-    """What a program says on its terminal until these parts have come in this order; without parts, until it ends."""
+    """The output of a program on its terminal until these parts have come in this order; without parts, until it ends."""
     said, deadline = "", monotonic() + 30
     while monotonic() < deadline:
         place = 0

@@ -1,4 +1,4 @@
-"""What lies beside the code and what became of it: coverage files, chains of decision records, why a card is stale, a review."""
+"""Evidence beside the code: coverage files, chains of decision records, why a card is stale, a review."""
 
 from __future__ import annotations
 

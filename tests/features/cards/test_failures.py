@@ -1,4 +1,4 @@
-"""What goes wrong with engineering memory, one test a row of its failure table, in the interface where it goes wrong."""
+"""Failures of engineering memory, one test a row of its failure table, in the interface where it goes wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What else changes, which files a text is about, why a file is as it is, and the rules of its folder."""
+"""Companions of files, the files that a text is about, why a file is as it is, and the rules of its folder."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_what_changes_ranks_files_tests_and_what_is_added(memory: Memory) 
     assert [(one.folder, one.share) for one in found.added] == [("changelog", 0.96)]
     assert [one.path for one in found.tests] == [
         "checks/money.py"
-    ]  # a test by what it defines, not by its name
+    ]  # a test by its definitions, not by its name
     both = await memory.what_changes("shop", ["pkg/pay/till.py", "checks/money.py"])
     assert not {"pkg/pay/till.py", "checks/money.py"} & {one.path for one in both.files}
     new = await memory.what_changes("shop", ["pkg/pay/refund.py"])
@@ -84,7 +84,7 @@ async def test_which_files_finds_by_name_by_words_and_by_what_changes_together(m
 
 
 async def test_others_see_no_file_of_a_project(dsn: str, shop_tree: Path, tmp_path: Path) -> None:
-    """Neither verb shows a tenant what another one has stored; without a repository here nothing is read."""
+    """Neither verb shows a tenant the cards of another; without a repository here nothing is read."""
     text, path = "pay_invoice in pkg/pay/till.py", "pkg/pay/till.py"
     async with Memory.connect(load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="none")) as away:
         ada, mallory = (

@@ -13,7 +13,7 @@ from tests.conftest import Call
 
 
 def best_of(call: Call, times: int = 15) -> float:
-    """The least time of a read: what it costs when nothing else gets in its way."""
+    """The least time of a read: its cost when nothing else gets in its way."""
     least = 1e9
     for _ in range(times):
         begun = perf_counter()

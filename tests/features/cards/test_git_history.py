@@ -1,4 +1,4 @@
-"""What git records: renames, what changes together, owners, reverts, reasons; on real git, with no other reader."""
+"""The records of git: renames, companions, owners, reverts, reasons; on real git, with no other reader."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_file_keeps_its_history_through_a_rename(shop_tree: Path) -> None:
 def test_a_message_that_explains_is_told_with_its_commit(
     committed: Committed, shop_tree: Path, git: Git
 ) -> None:
-    assert scan(shop_tree)["notes"] == []  # what was reverted explains nothing
+    assert scan(shop_tree)["notes"] == []  # a reverted commit explains nothing
     committed(
         {"pkg/till.py": body(9)},
         "Pay twice\n\nThe till must never round, because tax is due on the exact sum.",

@@ -1,4 +1,4 @@
-"""Declaring what will be worked on, finishing it, drafting from its receipt; claims; vacuum."""
+"""Declaring an intent, finishing it, drafting from its receipt; claims; vacuum."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What source files of other languages say: definitions, symbols, and of scripts what they import and offer."""
+"""The facts of source files of other languages: definitions, symbols, and the imports and exports of scripts."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_files_that_an_extra_would_parse_are_counted(
 
 
 def known(root: Path, path: str = "pkg/till.py") -> set[str]:
-    """What a reading knows of a file."""
+    """The facts of a reading about a file."""
     return set(scan(root)["facts"][path])
 
 

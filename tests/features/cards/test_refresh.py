@@ -1,4 +1,4 @@
-"""Cards from a report of the repository, and what becomes of them when files change."""
+"""Cards from a report of the repository, and their states when files change."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_an_approved_statement_is_kept_and_marked_when_the_repository_contradict
     (found,) = query("search", query="counts", filters={"types": ["module_role"]})["records"]
     call("archive_card", card_id=found["id"], by="m")
     refresh()
-    assert card(found["id"])["status"] == "archived"  # what a person took out of use does not come back
+    assert card(found["id"])["status"] == "archived"  # it does not come back
 
     (role,) = query("search", query="sells", filters={"types": ["module_role"]})["records"]
     changed = report()

@@ -1,4 +1,4 @@
-"""Reading a repository: what a report holds, with and without git, and that nothing is written."""
+"""Reading a repository: the contents of a report, with and without git, and that nothing is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one piece of work did: built from intents, receipts, turns and merged commits, found, and built again the same."""
+"""Trajectories: built from intents, receipts, turns and merged commits, found, and built again the same."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def test_a_scan_lists_the_work_that_is_merged(committed: Committed, git: Git, tm
 def test_the_commits_of_a_pull_request_are_one_piece_of_work(
     committed: Committed, git: Git, tmp_path: Path
 ) -> None:
-    """It has the title of the request and the files of all its commits, without what reached the branch meanwhile."""
+    """It has the title of the request and the files of all its commits, without those that reached the branch meanwhile."""
     committed({"pkg/till.py": "x = 1\n", "pkg/stock.py": "x = 1\n"}, "Begin.", day=1)
     git("switch", "-q", "-c", "retry")
     committed({"pkg/retry.py": "x = 1\n"}, "wip", day=2)

@@ -25,7 +25,7 @@ def settings(dsn: str, tmp_path: Path) -> Settings:
 
 @pytest.fixture
 def openai_agents(dsn: str, sync_memory: SyncMemory) -> None:
-    """What the sessions of the SDK's own tests work on."""
+    """The store of the sessions of the SDK's own tests."""
     import agents
 
     from tests.features.integrations.openai_upstream import Here

@@ -1,4 +1,4 @@
-"""What the tests of LangGraph's own PostgreSQL store import and reach into, by pgmem's store."""
+"""The names that the tests of LangGraph's own PostgreSQL store import, by pgmem's store."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Here:
 
 
 def suite(file: str) -> ModuleType:
-    """A file of their tests; what it does to a table of theirs is done to the nodes of the items."""
+    """A file of their tests; a change of their table is a change of the nodes of the items."""
     embeddings = load("langgraph-store", "embed_test_utils", {})
     common = {
         "DEFAULT_URI": "",
@@ -125,7 +125,7 @@ def run(statement: str, *values: object) -> Any:
 
 
 def wait(seconds: float) -> None:
-    """Time passes: what would expire later expires so much earlier."""
+    """Time passes: items expire so much earlier."""
     run("update pgmem.node set valid_to = valid_to - %s * interval '1 second' where label = 'Item'", seconds)
 
 

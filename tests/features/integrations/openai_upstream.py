@@ -1,4 +1,4 @@
-"""What the tests of the OpenAI Agents SDK's own sessions import and reach into, by pgmem's session."""
+"""The names that the tests of the OpenAI Agents SDK's own sessions import, by pgmem's session."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Here:
 
 
 def suite(file: str) -> ModuleType:
-    """A file of their tests, whose sessions are PgmemSession; what it does to their tables is done to messages."""
+    """A file of their tests, whose sessions are PgmemSession; a change of their tables is a change of messages."""
     helpers = load("openai-agents-session", "test_responses_helpers", {})
     needed = {"tests.test_responses": helpers}
     if file == "test_session_limit":

@@ -24,7 +24,7 @@ class _Files:
 
 
 def _snapshot(base_path: str) -> dict[str, str]:
-    """What `get_directory_snapshot` gives, by the verbs."""
+    """The answer of `get_directory_snapshot`, by the verbs."""
     memory = _Files.opened
     assert memory is not None
     found = {}

@@ -1,4 +1,4 @@
-"""What an integration writes is a memory like any other: found, dated, kept apart, exported, erased."""
+"""A memory of an integration is one like any other: found, dated, kept apart, exported, erased."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def tool(sync_memory: SyncMemory) -> Callable[..., str]:
 
 
 class TestItems:
-    """PgmemStore besides what LangGraph's own tests ask."""
+    """PgmemStore beyond LangGraph's own tests."""
 
     def test_filters_compare_numbers_as_numbers(self, sync_memory: SyncMemory) -> None:
         """LangGraph's own PostgreSQL store compares texts, by which 10 is not above 4.99."""
@@ -188,7 +188,7 @@ def test_the_store_answers_as_the_store_in_memory_does(
 
 
 class TestFiles:
-    """MemoryTool besides what Anthropic's own tests ask."""
+    """MemoryTool beyond Anthropic's own tests."""
 
     def test_an_edit_is_a_version_and_a_delete_can_be_reverted(
         self, tool: Callable[..., str], sync_memory: SyncMemory
@@ -283,7 +283,7 @@ class TestFiles:
 
 
 class TestMessages:
-    """PgmemSession besides what the SDK's own tests ask."""
+    """PgmemSession beyond the SDK's own tests."""
 
     @pytest.mark.anyio
     async def test_an_item_that_cannot_be_stored_leaves_nothing_behind(self, sync_memory: SyncMemory) -> None:

@@ -37,14 +37,14 @@ def load(suite: str, file: str, prepare: Mapping[str, ModuleType]) -> ModuleType
 
 
 def stand_in(name: str, **contents: Any) -> ModuleType:
-    """A module of the other project, with what its tests take from it."""
+    """A module of the other project, with the names that its tests take from it."""
     module = ModuleType(name)
     vars(module).update(contents)
     return module
 
 
 def applying(suite: str, module: ModuleType, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The tests of a module and what they need, without those of EXCEPTIONS and the fixtures that are ours."""
+    """The tests of a module and their fixtures, without those of EXCEPTIONS and the fixtures that are ours."""
     left_out = {*EXCEPTIONS[suite], *without}
     found: dict[str, Any] = {}
     for name, value in vars(module).items():

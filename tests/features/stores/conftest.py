@@ -1,4 +1,4 @@
-"""The stores that the conformance suite runs against, each with what it can do."""
+"""The stores that the conformance suite runs against, each with its abilities."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Stores:
 
 @pytest.fixture(params=["one object", "two objects", "none"])
 async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Stores]:
-    """Every implementation; what keeps nothing needs no database."""
+    """Every implementation; one that keeps nothing needs no database."""
     if request.param == "none":
         yield Stores(NullGraphStore(), NullVectorStore(), keep=False)
         return

@@ -36,7 +36,7 @@ NOT_IN_THE_SEED = {
 
 
 def contracts(name: str) -> dict[str, Any]:
-    """The tests of a file of the suite, and what they need; those of NOT_IN_THE_SEED and its stores are left out."""
+    """The tests of a file of the suite, and their fixtures; those of NOT_IN_THE_SEED and its stores are left out."""
     suite = folder("engrama-contracts")
     _stand_in()
     spec = importlib.util.spec_from_file_location(f"engrama_contracts_{name}", suite / f"{name}.py")
@@ -52,7 +52,7 @@ def contracts(name: str) -> dict[str, Any]:
 
 
 def _stand_in() -> None:
-    """The modules of the other system that the suite imports, with what it takes from them."""
+    """The modules of the other system that the suite imports, with the names it takes from them."""
     names = ("engrama", "engrama.core", "engrama.core.scope", "engrama.backends", "engrama.backends.sqlite")
     for name in names:
         sys.modules.setdefault(name, ModuleType(name))
@@ -225,7 +225,7 @@ class VectorShapes:
 
 
 class _NoGraph:
-    """What a test makes that needs no graph."""
+    """The objects of a test that needs no graph."""
 
     _conn = None
 

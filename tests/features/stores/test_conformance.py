@@ -1,4 +1,4 @@
-"""What every graph store and every vector store does, whatever it is made of.
+"""The behaviour of every graph store and every vector store, whatever it is made of.
 
 A store that keeps nothing answers as an empty one; each test says what that is.
 """
@@ -273,6 +273,6 @@ async def test_a_search_for_another_scope_leaves_the_store_s_own(stores: Stores)
         assert isinstance(stores.vector, PgVectorStore)
         assert stores.vector.model == MODEL
     alone = MemoryScope(org_id="acme", user_id="alice")
-    # What belongs to nobody is everybody's.
+    # A memory without an owner is everybody's.
     assert await stores.vector.search_vectors([1, 0, 0], scope=alone) == before
     assert await stores.vector.search_vectors([1, 0, 0]) == before

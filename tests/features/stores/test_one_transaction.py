@@ -1,4 +1,4 @@
-"""A node and its vector are one transaction, and what a store writes besides the labels of remember."""
+"""A node and its vector are one transaction, and labels that a store writes besides those of remember."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stores of PostgreSQL, beyond what every store does; and the factory."""
+"""The stores of PostgreSQL, beyond the behaviour of every store; and the factory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the protocol of stores promises to a program that knows nothing else of pgmem."""
+"""The promises of the protocol of stores to a program that knows nothing else of pgmem."""
 
 from __future__ import annotations
 
