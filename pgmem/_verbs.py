@@ -1940,6 +1940,10 @@ VERBS = {
                     "Ids of active or stale cards of the same project that this one replaces; default none.",
                     type="uuid[]",
                 ),
+                "version": Argument(
+                    "The version that the person was shown; another one since is refused. Unset: whichever it has.",
+                    type="integer",
+                ),
             },
         ),
         Verb(

@@ -3202,6 +3202,7 @@ class Verbs:
         by: str,
         reason: str | None = None,
         supersedes: Sequence[UUID] = (),
+        version: int | None = None,
     ) -> CardDecision:
         """Approve a draft or stale card: it becomes active and verified.
 
@@ -3213,17 +3214,25 @@ class Verbs:
             reason: Why, for the revision of the card; default none.
             supersedes: Ids of active or stale cards of the same project that this one replaces; default
                 none.
+            version: The version that the person was shown; another one since is refused. Unset: whichever
+                it has.
 
         Raises:
             NotPermitted: the login is neither owner nor reviewer, or the card belongs to another tenant.
             MemoryNotFound: no such card is visible here.
             ContractError: the card, or one that it supersedes, is in another status.
-            InvalidArgument: by is empty.
+            InvalidArgument: by is empty, or the card has changed since it was shown.
         """
         return await self.caller.one(
             "approve_card",
             CardDecision,
-            {"card_id": card_id, "by": by, "reason": reason, "supersedes": list(supersedes)},
+            {
+                "card_id": card_id,
+                "by": by,
+                "reason": reason,
+                "supersedes": list(supersedes),
+                "version": version,
+            },
         )
 
     async def reject_card(

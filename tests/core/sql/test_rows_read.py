@@ -118,7 +118,7 @@ def arguments(connection: psycopg.Connection[DictRow], verb: str, names: list[st
         "subject_path": "a.py", "report": {}, "receipt": {}, "paths": ["a.py"], "changed_paths": ["a.py"], "folder": "notes",
         "intent_id": uuid4(), "card_id": uuid4(), "extraction_id": uuid4(), "answer": {}, "settled": [], "part": "memory",
         "records": [{"label": "Concept", "name": "Cup", "properties": {}}], "source": "mem0", "after": None,
-        "tool": "Bash", "command": "brew tea", "output": "Error: the tea is cold", "tokens": 1, "yes": False, "name": "text_config", "value": "english", "model": "m", "dimensions": 3,
+        "tool": "Bash", "command": "brew tea", "act": "failed", "output": "Error: the tea is cold", "tokens": 1, "yes": False, "name": "text_config", "value": "english", "model": "m", "dimensions": 3,
         "embedding": [0.1, 0.2, 0.3], "token": "pgmem_x", "role": "nobody", "peer": "0123456789ab", "outcomes": [{"place": 1, "outcome": "refused", "reason": "x"}],
     }  # fmt: skip
     if verb in ("import_records", "apply_changes"):
