@@ -2220,6 +2220,8 @@ class OtherRule(Answer):
     id: UUID
     text: str
     reason: str
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
 
 
 class StandingRule(Answer):

@@ -25,7 +25,7 @@ person approved it, an approval the agent that asks."""
 
 WITHOUT = {
     "names of the store, of kinds and of settings": "DescribedLabel DescribedRelation Setting EmbeddingModel ApiToken"
-    " ProjectEntry NameCollision CompletedName TenantRole",
+    " ProjectEntry NameCollision CompletedName TenantRole TrialMeasure",
     "the words that the caller has just sent": "MadeRelation Remembered DraftedCard ReportedCard AddedObservations Arrival Ambiguity",
     "the caller is a person who named the memories by their ids": "Repair TitledMemory",
     "other answers begin with it and say it": "KeyedMemory LabelledMemory",

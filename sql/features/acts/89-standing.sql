@@ -327,6 +327,7 @@ select pgmem.declare_answer('other_rule', $$
 A rule beside another one, and why it is named.
 
 id uuid, text text, reason text
+by person|agent?: Who said it; agent: also a program or a file.
 $$);
 
 select pgmem.declare_answer('standing_rule', $$
@@ -379,9 +380,9 @@ begin
     floor(extract(epoch from pgmem.now() - r.created_at) / 86400)::integer,
     (select count(*) from pgmem.recall_event e where e.tenant = any (v_tenants) and e.act = 'injected' and e.memory_ids @> array[r.id]),
     coalesce(came.met - came.done, 0), coalesce(came.done, 0),
-    coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'text', o.text, 'reason', b.reason) order by o.created_at)
+    coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'text', o.text, 'reason', b.reason, 'by', o.by) order by o.created_at)
               from named b join text o on o.seq = b.other where b.seq = r.seq and b.relation = 'against'), '[]'),
-    coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'text', o.text, 'reason', b.reason) order by o.created_at)
+    coalesce((select jsonb_agg(jsonb_build_object('id', o.id, 'text', o.text, 'reason', b.reason, 'by', o.by) order by o.created_at)
               from named b join text o on o.seq = b.other where b.seq = r.seq and b.relation = 'copy'), '[]')
   from rule r
   left join lateral (
