@@ -30,12 +30,14 @@ def note(data_dir: Path, client: str, session_id: str) -> None:
         session_id: the id of the session in that client.
     """
     content = json.dumps({"client": client, "session": session_id}).encode(errors="replace")
+    folder = _folder(data_dir)
+    with contextlib.suppress(OSError):
+        plain_files.make_private_folder(folder.parent)
+        plain_files.make_private_folder(folder)
     for process in _ancestors():
-        path = _folder(data_dir) / f"{process}.json"
+        path = folder / f"{process}.json"
         with contextlib.suppress(OSError):
-            if not path.exists() or path.read_bytes() != content:
-                plain_files.make_private_folder(path.parent.parent)
-                plain_files.make_private_folder(path.parent)
+            if not _is_noted(path, content):
                 plain_files.replace(path, content, durable=False)
 
 
@@ -64,6 +66,11 @@ def sweep(data_dir: Path) -> None:
         with contextlib.suppress(OSError):
             if path.stat().st_mtime < oldest:
                 path.unlink()
+
+
+def _is_noted(path: Path, content: bytes) -> bool:
+    """Whether a file says this already, and nobody else may read it."""
+    return path.exists() and path.stat().st_mode & 0o077 == 0 and path.read_bytes() == content
 
 
 def _folder(data_dir: Path) -> Path:

@@ -308,7 +308,7 @@ comment on function pgmem.as_name is
 
 -- A loop, which takes a third of the time of a query.
 create or replace function pgmem.content_words(p_words text[]) returns text[]
-language plpgsql immutable strict parallel safe as $$
+language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_word  text;
   v_found text[] := '{}';

@@ -52,7 +52,7 @@ create or replace function pgmem.simple_commands(p_command text, p_depth integer
   writes text[],
   is_root boolean
 )
-language plpgsql immutable as $$
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
 declare
   v_all    text[];
   v_texts  boolean[];

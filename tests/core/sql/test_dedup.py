@@ -133,7 +133,7 @@ def test_half_the_words_shared_waits_for_a_person_and_writes_nothing(
         None,
     )
     assert (
-        second["message"] == f"Not saved: it may be the same decision as “a b c” ({date.today()}, agent)."
+        second["message"] == f"Not saved: it may be the same decision as “a b c” ({date.today()}, by agent)."
         f" Review candidate: {first['artifact_id']}"
     )
     assert "pgmem review" in str(second["next_step"])

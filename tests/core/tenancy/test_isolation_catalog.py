@@ -28,6 +28,7 @@ WRITERS = {
     "delete_node": "the one way in which a node goes",
     "insert_edge": "the one way in which an edge is made",
     "record_version": "the trigger that keeps every earlier state",
+    "number_version": "the trigger that ends the open states of one node that a change covers",
     "spend_token": "the vertex of a token whose row the caller's tenant holds",
     "decay_scores": "maintenance: archives a batch of the caller's tenant, or of all for a reviewer without one",
     "forget_by_ttl": "maintenance: archives or purges a batch of the caller's tenant, or of all for a reviewer without one",

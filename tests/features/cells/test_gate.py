@@ -24,6 +24,7 @@ ANYWHERE = {
     "enable_vector": "of the store",
     "rebuild_graph": "the graph follows from the rows",
     "make_roles": "of the store",
+    "make_report_login": "logins are of the server",
     "register_model": "models are of the store",
     "activate_model": "models are of the store",
     "drop_model": "models are of the store",

@@ -57,6 +57,7 @@ def test_every_kind_of_change_is_one_entry(
         ("memory", "purged", "Concept"),
         ("review", "held", "save_decision"),
         ("memory", "saved", "Decision"),
+        ("edge", "related", "SIMILAR_TO"),
         ("review", "approved", "save_decision"),
     ]
     assert changes[0]["id"] == str(first["artifact_id"])

@@ -305,6 +305,7 @@ class TestMessages:
         assert await session.get_items() == [{**found, "output": kept}, {"role": "user", "content": "a\r\nb"}]
         assert len([record for record in caplog.records if "is changed" in record.message]) == 1
 
+    @pytest.mark.anyio
     async def test_a_cleared_session_begins_again(self, sync_memory: SyncMemory) -> None:
         session = PgmemSession("s", sync_memory, session_settings={"limit": 2})
         await session.add_items([{"role": "user", "content": str(n)} for n in range(3)])
