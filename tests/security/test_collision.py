@@ -529,8 +529,8 @@ def test_tenants_meet_in_the_store_of_shared_identities(
 async def test_no_canary_crosses_where_tenants_share_every_identity(
     dsn: str, tmp_path: Path, call: Call, shared_identities: None
 ) -> None:
-    done = await attack(dsn, tmp_path, call, sql=100, every=40, http=25, pages=20, changes=15, rounds=1)
-    assert done.calls == {"sql": 300, "every": 120, "http": 75, "pages": 60, "changes": 45}
+    done = await attack(dsn, tmp_path, call, sql=100, every=40, http=25, pages=40, changes=15, rounds=1)
+    assert done.calls == {"sql": 300, "every": 120, "http": 75, "pages": 120, "changes": 45}
     ways = ("sql", "http", "pages", "changes")
     assert {(way, user) for way in ways for user in TENANTS} <= done.saw_own
 
