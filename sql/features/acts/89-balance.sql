@@ -60,7 +60,7 @@ begin
       and pgmem.folded(e.project) is not distinct from pgmem.folded(p_project_id));
   insert into pgmem.act_event (at, act, key, memory_ids, project, session_id, agent_id, tenant)
   values (pgmem.now(), p_act, pgmem.require_key(left(p_key, 64), 'key'),
-    array(select n.id from pgmem.node n where n.id::text = any (p_memory_ids[:20]) and n.tenant = any (v_caller.tenants)),
+    array(select n.id from unnest(p_memory_ids[:20]) as m(id) cross join lateral pgmem.nodes_by_id(m.id, v_caller.tenants) n),
     pgmem.clean_key(p_project_id, 'project_id'), v_session, v_caller.agent_id, v_caller.tenant);
   if p_act = 'failed' then
     update pgmem.trial_session t set failed = t.failed + 1, repeated = t.repeated + v_again::integer

@@ -143,7 +143,8 @@ def arriving() -> list[dict[str, Any]]:
 
 VERBS = """
 select v.name, v.reads, coalesce(p.proargnames[:p.pronargs - p.pronargdefaults], '{}')
-    || case when 'p_project_id' = any (p.proargnames) then '{p_project_id}'::text[] else '{}' end as names
+    || array(select optional from unnest('{p_project_id,p_memory_ids}'::text[]) as optional
+             where optional = any (p.proargnames)) as names
 from pgmem.verb v join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace
 where v.reads is not null and v.name <> 'make_roles' order by v.place
 """
