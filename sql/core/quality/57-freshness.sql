@@ -249,7 +249,7 @@ select pgmem.declare_verb('memory_surface', p_rights => 'reader', p_effect => 'r
 -- that of a script, has to be marked as one.
 create or replace function pgmem.path_pattern(p_path text, p_anywhere boolean default false) returns text
 language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
-  select case when p_path ~ '^[[:alpha:]]+$' then '' else '(?i)' end
+  select case when not p_anywhere and p_path ~ '^[[:alpha:]]+$' then '' else '(?i)' end
     || case when p_anywhere then '(?<![A-Za-z0-9_.+~$%-])' else format('(%s|(?<![^\s"''`(<{=:,;|@*>[])((~|\.{1,2})?/)+)',
          case when p_path ~ '^[[:lower:]]+$' then '(?<=[`"''])' else '(?<![A-Za-z0-9_.+/~$%-])' end) end
     || pgmem.literal(p_path) || '(?![A-Za-z0-9_/+~-])(?!\.[A-Za-z0-9_])';

@@ -919,8 +919,7 @@ begin
       where r.concepts && a.concepts or r.kinds && '{literal,program,skip}' or a.program = '' and strpos(m.text, '`') > 0 or a.program <> '' and strpos(lower(m.text), a.program) > 0) f
     where (f.meets > 0 or f.named)
       -- A text that names a file of this name in another folder is about that one.
-      and (p_names is null or pgmem.as_line(m.text) !~ (
-          '(?i)(?<![A-Za-z0-9_.+~$%-])' || pgmem.literal(regexp_replace(p_path, '^.*/', '')) || '(?![A-Za-z0-9_/+~-])(?!\.[A-Za-z0-9_])')
+      and (p_names is null or pgmem.as_line(m.text) !~ pgmem.path_pattern(regexp_replace(p_path, '^.*/', ''), true)
         or exists (select from unnest(p_names) n where pgmem.as_line(m.text) ~ pgmem.path_pattern(n)))
   )
   select coalesce(jsonb_agg(jsonb_build_object('id', m.id, 'label', m.label, 'title', m.title, 'text', m.text, 'standing', m.standing,
