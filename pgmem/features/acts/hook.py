@@ -153,18 +153,21 @@ def _rules(event: Event, connection: Connection, found: Brought, acts: list[Act]
     more, known = 0, set(map(str, found.ids))
     for act in acts:
         where = folder / act.path if act.path else None
-        answer = connection.call(
-            "memory_for_act",
-            tool=act.tool,
-            command=act.command,
-            path=_relative(where, root or folder) if where else None,
-            names=events.names_of(where, root or folder)[1] if where else None,
-            content=act.content[:_MOST_OUTPUT] if act.content else None,
-            project_id=project,
-            branch=branch,
-            exists=where.exists() if where and act.exists is None else act.exists,
-            limit=_MOST_LINES,
-        )
+        asked: dict[str, Any] = {
+            "tool": act.tool,
+            "command": act.command,
+            "path": _relative(where, root or folder) if where else None,
+            "content": act.content[:_MOST_OUTPUT] if act.content else None,
+            "project_id": project,
+            "branch": branch,
+            "exists": where.exists() if where and act.exists is None else act.exists,
+            "limit": _MOST_LINES,
+        }
+        answer = connection.call("memory_for_act", **asked)
+        if answer["matches"] and where:
+            # A rule may be about a file of this name elsewhere: git knows the others, and takes as long as all else.
+            names = events.names_of(where, root or folder)[1]
+            answer = connection.call("memory_for_act", **asked, names=names)
         matches |= {str(match["id"]): match for match in answer["matches"]}
         more += answer["more"]
     connection.rows("commit")
@@ -227,23 +230,18 @@ def record(
     memory_ids: Iterable[object] = (),
 ) -> None:
     """Record for the balance that rules met an act, that it was done all the same, or that it failed."""
-    try:
-        connection.begin(1.0, event.client)
-        connection.rows("select set_config('synchronous_commit', 'off', true)")
-        connection.call(
-            "record_act",
-            act=act,
-            key=hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:32],
-            memory_ids=[str(one) for one in memory_ids],
-            project_id=project,
-            client=event.client,
-            session_id=payloads.session_of(event.given),
-        )
-        connection.rows("commit")
-    except QueryFailed as error:  # a replica writes nothing
-        connection.rows("rollback")
-        if event.session.first("unrecorded", "act"):
-            log(event.data_dir, event.name, f"an act was not recorded: {error}")
+    events.record(
+        event,
+        connection,
+        1.0,
+        "record_act",
+        act=act,
+        key=hashlib.sha256(whole.encode(errors="replace")).hexdigest()[:32],
+        memory_ids=[str(one) for one in memory_ids],
+        project_id=project,
+        client=event.client,
+        session_id=payloads.session_of(event.given),
+    )
 
 
 def _whole(act: Act) -> str:
