@@ -44,10 +44,7 @@ _CANDIDATES, _MOST_NEAR = 8, 2  # decisions near a task: compared by the words o
 # The least that a decision counts which is brought, and how much less than the best. The numbers were chosen on one
 # half of benchmarks/tickets.json and are reported on the other: python -m benchmarks hooks --prompts-only.
 _LEAST, _LEAST_BY_WORDS, _GAP = 0.9, 0.7, 0.1
-_TITLE, _REASON = (
-    1.5,
-    0.5,
-)  # what titles and reasons that a sentence speaks of whole count beside the words that both share
+_TITLE, _REASON = 1.5, 0.5  # of one that a sentence speaks of whole, beside the words that both share
 _WORK = 0.1  # twice that counts an order to build something, and as much less a question about the world
 _DOUBT = 0.3  # what a decision loses that an agent named wrong
 _CLEAR = 0.5  # relevance from which the answer to a sentence that asks nothing is brought
@@ -142,9 +139,7 @@ def main(call: Call) -> None:
             event = Event(name, kind, client, given, session, folder)
             if given.get("session_id") or given.get("conversation_id"):
                 conversations.note(folder, client, payloads.session_of(given))
-            _give_up_after(
-                _LIMIT_S[kind] * (3 if call.start else 1) * _number("PGMEM_HOOK_PATIENCE", 1), event
-            )
+            _give_up_after(_limit(kind) * (3 if call.start else 1), event)
             _answer(event, call)
     except BaseException as error:  # a session does not stop for its memory
         log(folder, name, f"{type(error).__name__}: {error}")
@@ -176,24 +171,33 @@ def _bring(event: Event, connection: Connection) -> None:
         registry.imported(place)(event, found)
     _print(event, found.text, found.reason, found.notice)
     if ((found.text or found.reason) and found.ids) or (event.kind == "prompt" and found.project):
-        try:
-            connection.begin(_patience(event.kind), event.client)
-            # What a crash loses of it is not worth the wait.
-            connection.rows("select set_config('synchronous_commit', 'off', true)")
-            connection.call(
-                "record_recall",
-                by=event.name,
-                memory_ids=[str(one) for one in found.ids],
-                act="injected",
-                tokens=len(found.text) // 4,
-                project_id=found.project,
-                client=event.client,
-                session_id=payloads.session_of(event.given),
-            )
-            connection.rows("commit")
-        except QueryFailed as error:  # a replica writes nothing
-            if event.session.first("unrecorded", ""):
-                log(event.data_dir, event.name, f"what it brought was not recorded: {error}")
+        record(
+            event,
+            connection,
+            _patience(event.kind),
+            "record_recall",
+            by=event.name,
+            memory_ids=[str(one) for one in found.ids],
+            act="injected",
+            tokens=len(found.text) // 4,
+            project_id=found.project,
+            client=event.client,
+            session_id=payloads.session_of(event.given),
+        )
+
+
+def record(event: Event, connection: Connection, within_s: float, verb: str, **arguments: object) -> None:
+    """Call a verb that records, in a separate transaction; a session logs once that one is refused."""
+    try:
+        connection.begin(within_s, event.client)
+        # What a crash loses of it is not worth the wait.
+        connection.rows("select set_config('synchronous_commit', 'off', true)")
+        connection.call(verb, **arguments)
+        connection.rows("commit")
+    except QueryFailed as error:  # a replica writes nothing
+        connection.rows("rollback")
+        if event.session.first("unrecorded", verb):
+            log(event.data_dir, event.name, f"{verb} recorded nothing: {error}")
 
 
 def _print(event: Event, text: str, reason: str = "", notice: str = "") -> None:
@@ -376,16 +380,14 @@ def prompt(event: Event, connection: Connection) -> Brought:
         return _keep(event, connection)
     from pgmem.transcripts import prompted
 
-    said = payloads.prompt_of(event.given) or ""
-    _note_prompt(event, prompted(said))
-    if len(said) > _MOST_SAID:
-        said = f"{said[: _MOST_SAID // 4]}\n{said[-_MOST_SAID // 2 :]}"
-    said = prompted(said)
-    if len(said) < 4:
+    sent = payloads.prompt_of(event.given) or ""
+    said = prompted(sent)
+    _note_prompt(event, said)
+    if len(sent) > _MOST_SAID:
+        said = prompted(f"{sent[: _MOST_SAID // 4]}\n{sent[-_MOST_SAID // 2 :]}")
+    if len(said) < 4 or not payloads.reads(event.client, event.name):
         return Brought()
-    if not payloads.reads(event.client, event.name):
-        return Brought()
-    end = time.monotonic() + _LIMIT_S["prompt"] - _KEPT_S
+    end = time.monotonic() + _limit("prompt") - _KEPT_S
     project, root, _ = _begin(event, connection)
     found = _found(event, connection, project, said, end)
     connection.rows("commit")
@@ -477,7 +479,7 @@ def _in_time(
         return call()
     except QueryFailed as error:
         connection.rows("rollback")
-        connection.begin(_QUERY_S[event.kind], event.client)
+        connection.begin(_patience(event.kind), event.client)
         if error.sqlstate != _TIMED_OUT:
             raise
         log(event.data_dir, event.name, "a part of the answer did not come in time")
@@ -866,8 +868,13 @@ def is_on(name: str) -> bool:
     return os.environ.get(name, "").lower() not in ("off", "false", "0", "no")
 
 
+def _limit(kind: payloads.Kind) -> float:
+    """Return the seconds after which an event gives up; a slow machine gives it more by PGMEM_HOOK_PATIENCE."""
+    return _LIMIT_S[kind] * _number("PGMEM_HOOK_PATIENCE", 1)
+
+
 def _patience(kind: payloads.Kind) -> float:
-    """Return the seconds that a query of an event may take; a slow machine gives it more by PGMEM_HOOK_PATIENCE."""
+    """Return the seconds that a query of an event may take, with PGMEM_HOOK_PATIENCE as _limit."""
     return _QUERY_S[kind] * _number("PGMEM_HOOK_PATIENCE", 1)
 
 

@@ -8,6 +8,7 @@ import inspect
 import psycopg
 from psycopg.rows import DictRow
 
+from pgmem.features.acts import hook
 from pgmem.features.editor import events
 
 
@@ -21,7 +22,7 @@ def test_every_call_of_the_hook_names_a_declared_verb_and_its_arguments(
             "join pg_proc p on p.proname = v.name and p.pronamespace = 'pgmem'::regnamespace"
         )
     }
-    tree = ast.parse(inspect.getsource(events))
+    tree = ast.parse(inspect.getsource(events) + inspect.getsource(hook))
     statements = [
         node.args[0]
         for node in ast.walk(tree)
@@ -30,15 +31,30 @@ def test_every_call_of_the_hook_names_a_declared_verb_and_its_arguments(
     assert not [
         text for text in statements if isinstance(text, ast.Constant) and "pgmem.verb" in str(text.value)
     ]
-    calls = [
-        node
+    called = [
+        (str(verb.value), [word.arg for word in node.keywords if word.arg is not None])
         for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "call"
+        if isinstance(node, ast.Call)
+        for verb in _verb(node)
     ]
-    assert len(calls) >= 8
-    for call in calls:
-        (verb,) = call.args
-        assert isinstance(verb, ast.Constant)
-        for argument in call.keywords:
-            if argument.arg is not None:
-                assert f"p_{argument.arg}" in declared[str(verb.value)], (verb.value, argument.arg)
+    assert len(called) >= 8
+    for verb, arguments in called:
+        for argument in arguments:
+            assert f"p_{argument}" in declared[verb], (verb, argument)
+
+
+def _verb(call: ast.Call) -> list[ast.Constant]:
+    """Return the verb that a call names: `connection.call(verb, …)` or `record(event, connection, seconds, verb, …)`."""
+    function = call.func
+    if isinstance(function, ast.Attribute) and function.attr == "call":
+        named = call.args
+    elif isinstance(function, ast.Name | ast.Attribute) and "record" in (
+        getattr(function, "id", None),
+        getattr(function, "attr", None),
+    ):
+        named = call.args[3:]
+    else:
+        return []
+    return [
+        verb for verb in named[:1] if isinstance(verb, ast.Constant)
+    ]  # record hands on the verb that it is given
