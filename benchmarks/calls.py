@@ -28,10 +28,10 @@ from psycopg.conninfo import make_conninfo
 
 from benchmarks.counted import PROJECT, WARM_CALLS
 from benchmarks.databases import Progress, unseen
+from benchmarks.other_trees import ROOT, exported
 from benchmarks.served import request
 from benchmarks.timing import Report
 
-ROOT = Path(__file__).parent.parent
 RECORDED = Path(__file__).with_name("calls.json")
 MOST_GROWTH = 0.03
 STEADY = ("save_decision", "upsert_entity", "search_memory")
@@ -81,7 +81,7 @@ def run(
     with tempfile.TemporaryDirectory(prefix="pgmem-bench-") as folder:
         trees = {"": ROOT}
         if beside is not None:
-            trees[beside] = _exported(beside, Path(folder) / "beside")
+            trees[beside] = exported(beside, Path(folder) / "beside")
         found: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
         for number, (name, tree) in enumerate(trees.items()):
             progress("counting", number, len(trees))
@@ -107,18 +107,6 @@ def run(
 
 def _version() -> str:
     return ".".join(platform.python_version_tuple()[:2])
-
-
-def _exported(commit: str, folder: Path) -> Path:
-    folder.mkdir()
-    archive = subprocess.run(
-        ["git", "archive", "--format=tar", commit], cwd=ROOT, check=True, capture_output=True
-    ).stdout
-    subprocess.run(["tar", "-x", "-C", str(folder)], input=archive, check=True)
-    vectors = Path("pgmem/embeddings/wordllama")  # an installation makes them; they are in no commit
-    if not (folder / vectors).exists():
-        (folder / vectors).symlink_to((ROOT / vectors).resolve())
-    return folder
 
 
 def _of_tree(server: str, tree: Path, folder: Path, rounds: int) -> dict[tuple[str, str], dict[str, Any]]:
