@@ -714,7 +714,9 @@ def acts(
     rows = []
     for name in ("acts", "errors"):
         least, _, most, _ = bench.BARS[name]
-        for part in ("known", "known, odd", "apart", *(("later",) if name == "acts" else ())):
+        for part in report[name]:
+            if part == "missed" or not report[name][part]["foreign"]:
+                continue
             found = report[name][part]
             met = found["met"] >= least and found["alarms"] <= most if part == "known" else None
             said = (
