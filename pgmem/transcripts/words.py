@@ -124,28 +124,63 @@ def element(text: str) -> str | None:
     first, last = _OPENING.match(text), _last(text, len(text))
     if first is None or last is None or first[1] != last[1]:
         return None
-    return first[1] if text.find(last[0]) == last.start() else None
+    return first[1] if _closing(text, first, len(text), set()) == last.start() else None
 
 
 def _without_ends(text: str) -> str:
     """Return a text without the elements of the known families that begin it, or that follow its last sentence."""
     begin, end = 0, len(text)
+    unpaired = set[str]()
     while (first := _OPENING.match(text, begin, end)) and _KNOWN.match(first[1]):
-        closing = f"</{first[1]}>"
-        found = text.find(closing, first.end(), end)
+        found = _closing(text, first, end, unpaired)
         if found < 0:
             break
-        begin = found + len(closing)
+        begin = found + len(f"</{first[1]}>")
         while begin < end and text[begin].isspace():
             begin += 1
     while (last := _last(text, end)) and _KNOWN.match(last[1]):
-        found = text.rfind(f"<{last[1]}", begin, last.start())
+        found = _beginning(text, begin, last, unpaired)
         if found < 0 or not _OPENING.match(text, found, end) or not _is_apart(text, begin, found):
             break
         end = found
         while end > begin and text[end - 1].isspace():
             end -= 1
     return text[begin:end].strip()
+
+
+def _closing(text: str, first: re.Match[str], end: int, unpaired: set[str]) -> int:
+    """Return where the closing tag of an element begins, behind the elements of its name in it; -1: there is none.
+
+    Args:
+        text: the whole text.
+        first: the opening tag.
+        end: the end of the part of the text that is read.
+        unpaired: names whose tags do not pair, of which the next closing tag counts; the function adds to them, so
+            that a text is read once for each name.
+    """
+    name = first[1]
+    if name not in unpaired:
+        depth = 1
+        for tag in re.compile(rf"<(/?){re.escape(name)}(?=[\s>])").finditer(text, first.end(), end):
+            depth += -1 if tag[1] else 1
+            if depth == 0:
+                return tag.start()
+        unpaired.add(name)
+    return text.find(f"</{name}>", first.end(), end)
+
+
+def _beginning(text: str, begin: int, last: re.Match[str], unpaired: set[str]) -> int:
+    """Return where the element begins that a closing tag ends, as `_closing` pairs them; -1: it begins nowhere."""
+    place, depth = last.start(), 1
+    while last[1] not in unpaired and depth:
+        opening = text.rfind(f"<{last[1]}", begin, place)
+        closing = text.rfind(f"</{last[1]}>", begin, place)
+        if opening < 0 and closing < 0:
+            unpaired.add(last[1])
+            break
+        place = max(opening, closing)
+        depth += 1 if closing > opening else -1
+    return place if not depth else text.rfind(f"<{last[1]}", begin, last.start())
 
 
 def _is_apart(text: str, begin: int, place: int) -> bool:
