@@ -72,7 +72,7 @@ def check(value: object, what: str, *, values: int = VALUES) -> None:
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file whole; one that gzip packed is unpacked.
+    """Read a file whole; one that gzip packed is unpacked, and a text in UTF-16 becomes one in UTF-8.
 
     Raises:
         InvalidArgument: it is too large, or unfolds to too much.
@@ -97,7 +97,7 @@ def unpack(file: IO[bytes], name: str) -> bytes:
             raise InvalidArgument(f"{name} cannot be unpacked: {error}.") from error
     if len(raw) > UNPACKED_BYTES:
         raise InvalidArgument(f"{name} is larger than {UNPACKED_BYTES // 2**20} MiB; import it in parts.")
-    return raw
+    return foreign.in_utf_8(raw)
 
 
 @contextmanager

@@ -87,6 +87,16 @@ class Account:
         return f"line {number} of {file}: {reason}"
 
 
+def in_utf_8(contents: bytes) -> bytes:
+    """Return the bytes of a text in UTF-8; a program of Windows writes UTF-16, with a mark or, of JSON, without one."""
+    form = json.detect_encoding(contents[:4])
+    if form.startswith("utf-8"):
+        return contents
+    text = contents.decode(form, "replace")
+    marked = contents[:2] in (b"\xff\xfe", b"\xfe\xff") or contents[:4] == b"\0\0\xfe\xff"
+    return text.encode(errors="replace") if marked or text[:1] in ("{", "[") else contents
+
+
 def read_line(text: str) -> tuple[Any, str | None]:
     """Read a line of JSON; the reason is None where it could be read."""
     try:
@@ -125,6 +135,7 @@ def json_lines(given: str | bytes | Iterable[str | bytes], *, first: int = 1) ->
     """
     lines: Any = given
     if isinstance(given, bytes | str):
+        given = in_utf_8(given) if isinstance(given, bytes) else given
         lines = given.split(b"\n" if isinstance(given, bytes) else "\n")  # type: ignore[arg-type]
     for number, line in enumerate(lines, first):
         reason = None

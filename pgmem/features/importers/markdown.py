@@ -20,6 +20,7 @@ from pgmem.features.importers.records import (
     moment,
     proportion,
 )
+from pgmem.foreign import in_utf_8
 
 _TAG = re.compile(r"(?<![\w#/&\[])#([^\W\d][\w/-]*|\d[\w/-]*[^\W\d][\w/-]*)")
 """A tag in the text: # and a word with a letter, as Obsidian reads it; not a heading, a link or a colour in a URL."""
@@ -81,7 +82,7 @@ def _notes(folder: Path, reading: Reading) -> Notes:
                 f"{folder} holds more than {UNPACKED_BYTES // 2**20} MiB of notes; import it in parts."
             )
         try:
-            note = Note.of(path.read_bytes())
+            note = Note.of(in_utf_8(path.read_bytes()))
         except ValueError as error:
             problem = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else f"cannot be read ({error})"
             reading.left_out[f"notes whose text or front matter {problem}, such as {place}"] += 1

@@ -16,7 +16,7 @@ from pgmem import documents
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import threads
 from pgmem.features.importers.records import unreadable
-from pgmem.foreign import Account
+from pgmem.foreign import Account, in_utf_8
 from pgmem.transcripts.reading import Reader, Turn, of_file, with_times
 
 Found = Iterator[tuple[list[Turn], str | None]]
@@ -55,7 +55,7 @@ def _read(client: str, path: Path, account: Account) -> Found:
 
 
 def _turns(client: str, file: Path, reader: Reader) -> list[Turn]:
-    contents = b"".join(_lines(file))
+    contents = in_utf_8(b"".join(_lines(file)))
     if file.name.removesuffix(".gz").endswith(".txt"):
         return threads.of_text(contents.decode(errors="replace"), reader)
     if file.name.removesuffix(".gz").endswith(".json"):
