@@ -115,6 +115,8 @@ class Reader:
             self._leave_the_copy(entry)
             event = typed_in_codex(entry) is not None
             spoken += [(self.number, one, event) for one in FORMS[form](entry, self)]
+            if isinstance(undone := entry.get("$rewindTo"), str):
+                spoken = self._without_undone(spoken, undone)
             if self.fork is not None and spoken and spoken[-1][0] == self.number:
                 spoken[-1] = (self.number, spoken[-1][1]._replace(session=self.fork.of), event)
         return list(
@@ -122,6 +124,15 @@ class Reader:
                 (number, one) for number, one, _ in (_typed(spoken) if self.typed is not None else spoken)
             )
         )
+
+    def _without_undone(
+        self, spoken: list[tuple[int | None, Spoken, bool]], name: str
+    ) -> list[tuple[int | None, Spoken, bool]]:
+        """Return what was said before a message that a person went back to: that one and all behind it are undone."""
+        kept = next((place for place, (_, one, _) in enumerate(spoken) if one.id == name), len(spoken))
+        if count := len(spoken) - kept:
+            self.leave(f"it undoes {count} message{'s' if count > 1 else ''} before it, from {name[:60]} on")
+        return spoken[:kept]
 
     def hear(self, spoken: Iterable[tuple[int | None, Spoken]]) -> list[Turn]:
         """Return the turns of what a document of a client says, each with the number of its message."""
