@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,10 @@ from pgmem.transcripts.reading import Reader, Turn, of_file, with_times
 
 Found = Iterator[tuple[list[Turn], str | None]]
 
+_NO_CONVERSATIONS = {
+    "memories.json": "no conversations but texts that the service wrote about its user",
+    "projects.json": "no conversations but instructions and documents of projects",
+}
 _EXPORTS = 200
 """Files of conversations in one export; large ones are split."""
 
@@ -282,6 +286,7 @@ def _documents(path: Path, account: Account) -> Iterator[tuple[str, bytes, float
     """Return conversations.json and its further parts (conversations-001.json) of a file, a folder or a zip file."""
     seconds = path.stat().st_mtime
     if path.is_dir():
+        _name_others((file.name for file in path.glob("*.json")), account)
         for file in sorted(path.glob("conversations*.json"))[:_EXPORTS]:
             try:
                 yield file.name, documents.read_bytes(file), file.stat().st_mtime
@@ -294,10 +299,20 @@ def _documents(path: Path, account: Account) -> Iterator[tuple[str, bytes, float
             raise InvalidArgument(f"{path} is not taken: {unreadable(error)}.") from error
     else:
         with documents.archive(path) as packed:
+            _name_others((Path(n).name for n in packed.namelist()), account)
             names = sorted(n for n in packed.namelist() if Path(n).match("conversations*.json"))
             for name in names[:_EXPORTS]:
                 with packed.open(name) as member:
                     yield name, documents.unpack(member, name), seconds
+
+
+def _name_others(names: Iterable[str], account: Account) -> None:
+    """Name the files of an export that hold texts and no conversations, each with the way to keep it."""
+    for name in sorted(names):
+        if name in _NO_CONVERSATIONS:
+            account.leave(
+                name, None, f"it holds {_NO_CONVERSATIONS[name]}: keep them with pgmem save context"
+            )
 
 
 CLIENTS: Mapping[str, Callable[[Path, Account], Found]] = {"chatgpt": _chatgpt, "claude": _claude}

@@ -27,6 +27,8 @@ def read(path: Path, known: Vocabulary) -> Reading:
             entity = entities.setdefault(name, {**record, "observations": []})
             seen = record.get("observations")
             for observed in seen if isinstance(seen, list) else [] if seen is None else [seen]:
+                if isinstance(observed, dict):  # {content, timestamp?}, as forks of the server write it
+                    observed = observed.get("content", observed.get("text"))
                 if not isinstance(observed, str):
                     reading.leave(path.name, number, f"an observation of {name[:60]!r} is not a text")
                 elif observed not in entity["observations"]:

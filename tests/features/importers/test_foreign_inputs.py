@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pgmem.features.importers import transcripts
+from pgmem.features.importers import markdown, mcp_memory, transcripts
+from pgmem.features.importers.records import Vocabulary
 from pgmem.foreign import Account
 from pgmem.transcripts import prompted, turns
+
+KNOWN = Vocabulary(frozenset({"Person", "Concept"}), frozenset({"RELATED_TO"}))
 
 
 def read(client: str, file: Path, *lines: Any) -> tuple[list[tuple[str, str]], Account]:
@@ -235,3 +240,105 @@ def test_a_crash_in_the_middle_of_a_line_loses_that_line_alone(tmp_path: Path) -
         any(sentence.startswith("line 2 of a.jsonl") for sentence in account.left_out)
         or ("user", "Whole.") in found
     )
+
+
+NESTED = (
+    "<system-reminder>\nOuter. <system-reminder>Inner.</system-reminder> Its tail.\n</system-reminder>",
+    '<task-notification id="1"><task-notification>a</task-notification><task-notification>b</task-notification></task-notification>',
+    "<ide_selection>One.</ide_selection>\n<ide_selection>Two <ide_selection>3</ide_selection>.</ide_selection>",
+)
+
+
+@pytest.mark.parametrize("put_in", NESTED)
+def test_an_element_inside_one_of_its_name_leaves_no_tail_in_a_persons_words(
+    put_in: str, tmp_path: Path
+) -> None:
+    typed = "Keep the invoices in euro cents."
+    parts = [{"type": "text", "text": text} for text in (put_in, typed)]
+    for content in (f"{put_in}\n{typed}", f"{typed}\n{put_in}", parts):
+        found, account = read("claude-code", tmp_path / "a.jsonl", claude("user", content))
+        assert found == [("user", typed)]
+        assert not account.left_out
+
+
+@pytest.mark.parametrize("nested", ["<a-hook>" * 12_000, "<a-hook><a-hook></a-hook>" * 4_000])
+def test_tags_that_are_no_pairs_are_read_once(nested: str) -> None:
+    calls = 0
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        prompted(f"{nested} Deploy on Tuesday. {nested}")
+    finally:
+        sys.setprofile(None)
+    assert calls < 300_000
+
+
+@pytest.mark.parametrize("form", ["utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-8-sig"])
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_file_that_a_program_of_windows_wrote_is_read(form: str, ending: str, tmp_path: Path) -> None:
+    lines = [claude("user", "Grüße: keep it."), claude("assistant", [{"type": "text", "text": "Kept."}])]
+    file = tmp_path / "s.jsonl"
+    file.write_bytes("".join(json.dumps(line, ensure_ascii=False) + ending for line in lines).encode(form))
+    account = Account()
+    found = [t["content"] for c in transcripts.read("claude-code", file, account) for t in c.turns]
+    assert (found, dict(account.left_out)) == (["Grüße: keep it.", "Kept."], {})
+    document = tmp_path / "conversations.json"
+    chat = [{"uuid": "k", "chat_messages": [{"uuid": "m", "sender": "human", "text": "Grüße"}]}]
+    document.write_bytes(json.dumps(chat, ensure_ascii=False).encode(form))
+    assert [t["content"] for c in transcripts.read("claude", document) for t in c.turns] == ["Grüße"]
+    memory = tmp_path / "memory.jsonl"
+    entity = {"type": "entity", "name": "Eve", "entityType": "x", "observations": ["Grüße"]}
+    memory.write_bytes((json.dumps(entity, ensure_ascii=False) + ending).encode(form))
+    assert mcp_memory.read(memory, KNOWN).items[0].properties["notes"] == ["Grüße"]
+    if form in ("utf-16", "utf-8-sig"):  # a note without a mark says nothing of its form
+        (tmp_path / "v").mkdir()
+        (tmp_path / "v" / "note.md").write_bytes("Grüße".encode(form))
+        assert [item.properties["body"] for item in markdown.read(tmp_path / "v", KNOWN).items] == ["Grüße"]
+
+
+def test_observations_that_are_objects_are_read_by_their_content(tmp_path: Path) -> None:
+    file = tmp_path / "memory.jsonl"
+    seen = [{"content": "one", "timestamp": "2026-09-01T00:00:00Z"}, {"text": "two"}, "three", {"at": 4}]
+    file.write_text(json.dumps({"type": "entity", "name": "Eve", "entityType": "x", "observations": seen}))
+    reading = mcp_memory.read(file, KNOWN)
+    assert reading.items[0].properties["notes"] == ["one", "two", "three"]
+    assert [*reading.left_out] == ["line 1 of memory.jsonl: an observation of 'Eve' is not a text"]
+
+
+def test_a_message_that_a_person_went_back_behind_is_left_out_and_counted(tmp_path: Path) -> None:
+    def message(number: int, kind: str, text: str) -> dict[str, Any]:
+        at = f"2026-09-03T10:00:0{number}Z"
+        return {"id": f"m{number}", "timestamp": at, "type": kind, "content": [{"text": text}]}
+
+    lines = (
+        {"sessionId": "g", "projectHash": "h", "startTime": "2026-09-03T10:00:00Z"},
+        message(1, "user", "The queue holds 30."),
+        message(2, "user", "Drop the table."),
+        message(3, "gemini", "It is dropped."),
+        {"$rewindTo": "m2"},
+        message(4, "user", "Rename the table."),
+    )
+    found, account = read("gemini-cli", tmp_path / "session-1.jsonl", *lines)
+    assert [text for _, text in found] == ["The queue holds 30.", "Rename the table."]
+    assert [*account.left_out] == ["line 5 of session-1.jsonl: it undoes 2 messages before it, from m2 on"]
+
+
+def test_texts_of_an_export_that_are_no_conversations_are_named(tmp_path: Path) -> None:
+    chat = [{"uuid": "k", "chat_messages": [{"uuid": "m", "sender": "human", "text": "Kept."}]}]
+    others = {"memories.json": "[]", "projects.json": "[]", "users.json": "[]"}
+    files = {"conversations.json": json.dumps(chat), **others}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with zipfile.ZipFile(tmp_path / "data.zip", "w") as packed:
+        for name, text in files.items():
+            packed.writestr(name, text)
+    for place in (tmp_path, tmp_path / "data.zip"):
+        account = Account()
+        assert [t["content"] for c in transcripts.read("claude", place, account) for t in c.turns] == [
+            "Kept."
+        ]
+        assert [sentence.partition(":")[0] for sentence in account.left_out] == [*others][:2]
