@@ -22,9 +22,9 @@ class Exported(Answer):
 class Imported(Answer):
     """The outcome of an import, in numbers of records.
 
-    `updated`, `superseded` (new memories that are superseded in the file), `archived`, `converted` (by what it became)
-    and `left_out` (by reason) are counted for memories of other systems only. Every record of a file is counted once in
-    taken, updated, present, merged or left_out.
+    `updated`, `superseded` (new memories that are superseded in the file), `archived` and `converted` (by what it
+    became) are counted for memories of other systems only; `left_out` is counted by reason. Every record of a file is
+    counted once in taken, updated, present, merged or left_out.
     """
 
     taken: int = 0

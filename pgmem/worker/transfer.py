@@ -11,7 +11,7 @@ from pgmem._verbs import PARTS
 from pgmem.calls.methods import Verbs
 from pgmem.documents import json_line, one_line, parse
 from pgmem.errors import InvalidArgument
-from pgmem.foreign import unfit
+from pgmem.foreign import Account, unfit
 from pgmem.models import Exported, Imported
 
 FORMAT = 1
@@ -77,59 +77,66 @@ async def import_lines(
     *,
     vectors: bool = True,
     all_tenants: bool = False,
+    name: str = "the file",
     progress: Progress | None = None,
 ) -> Imported:
     """Import the lines of an export.
 
-    What the store already holds stays as it is, so an import that was interrupted can be run again.
+    What the store already holds stays as it is, so an import that was interrupted can be run again. A line that cannot
+    be taken is left out by its number, and so are lines that need it, such as relations of a memory.
 
     Args:
         memory: of the store.
         lines: as `export_lines` wrote them.
         vectors: store the vectors of the file; otherwise every text is queued for the worker.
         all_tenants: keep the tenants of the file, for the owner and reviewers; else all becomes the caller's.
+        name: of the file, in the reasons.
         progress: called with (lines imported, expected number of lines).
 
     Returns:
-        How many records were taken, were present, and were merged with present ones.
+        How many records were taken, were present, were merged with present ones, and were left out by reason.
 
     Raises:
-        InvalidArgument: the file is not an export, has a newer format, or an invalid line, which the message names.
+        InvalidArgument: the file is not an export, has a newer format, or has no end; what it holds was imported then.
         NotPermitted: the login is neither the owner of the store nor a reviewer.
     """
     given = iter(lines)
     header = _header(next(given, ""), all_tenants)
     total = header["nodes"] + header["edges"] + header["saves"]
     options = {"vectors": vectors, "all_tenants": all_tenants}
-    done = Imported()
-    batch: list[str] = []
+    counts, account = Counter[str](), Account()
+    batch: list[tuple[int, str]] = []
     size, number, ended = 0, 1, False
     for text in given:
-        record = _record(text, number + 1)
-        if record.get("type") == "end":
-            ended = record.get("lines") == number - 1
-            break
         number += 1
-        if memory.caller.database.settings.scrub_secrets in ("redact", "refuse"):
-            text = json_line(
-                memory.caller.scrubbed("import_records", {f"line {number}": record})[f"line {number}"]
-            )
-        batch.append(text)
-        size += len(text)
+        try:
+            record = _record(text, number)
+            if record.get("type") == "end":
+                number -= 1
+                ended = record.get("lines") == number - 1
+                break
+            batch.append((number, _fit(memory, text, record, number)))
+        except InvalidArgument as error:
+            account.leave(name, number, _reason(error, number))
+            continue
+        size += len(batch[-1][1])
         if len(batch) >= _PAGE or size >= _PAGE_BYTES:
-            done = await _import_batch(memory, batch, number, done, options)
+            await _import_batch(memory, batch, counts, account, name, options)
             batch, size = [], 0
             if progress is not None:
                 progress(number - 1, max(total, number - 1))
-    done = await _import_batch(memory, batch, number, done, options)
+    await _import_batch(memory, batch, counts, account, name, options)
     if progress is not None:
         progress(number - 1, max(total, number - 1))
     if not ended:
+        first = next(iter(account.left_out), None)
         raise InvalidArgument(
-            f"The file ends after line {number} without its last line. What it holds was imported; export "
-            "again and import the whole file."
+            f"The file ends after line {number} without its last line. What it holds was imported"
+            f"{f', but for {account.left_out.total()}, such as {first}' if first else ''}; export again and import the "
+            "whole file."
         )
-    return done
+    taken, present, merged = (counts[part] for part in ("taken", "present", "merged"))
+    return Imported(taken=taken, present=present, merged=merged, left_out=dict(account.left_out))
 
 
 async def import_memories(
@@ -194,31 +201,63 @@ async def forget_notes(
 
 
 async def _import_batch(
-    memory: Verbs, batch: list[str], last_line: int, before: Imported, options: dict[str, bool]
-) -> Imported:
-    """Import the lines that end at `last_line`, and add their counts to those before."""
+    memory: Verbs,
+    batch: list[tuple[int, str]],
+    counts: Counter[str],
+    account: Account,
+    name: str,
+    options: dict[str, bool],
+) -> None:
+    """Import lines, each with its number, and add their counts; of a batch that is refused, each half for itself."""
     if not batch:
-        return before
-    rows = await memory.caller.database.rows(
-        "import_records",
-        _TIMEOUT_S,
-        records=f"[{','.join(batch)}]",
-        first_line=last_line - len(batch) + 1,
-        **options,
-    )
-    return Imported(
-        **{name: getattr(before, name) + rows[0][name] for name in ("taken", "present", "merged")}
-    )
+        return
+    try:
+        rows = await memory.caller.database.rows(
+            "import_records",
+            _TIMEOUT_S,
+            records=f"[{','.join(text for _, text in batch)}]",
+            first_line=batch[0][0],
+            **options,
+        )
+    except InvalidArgument as error:
+        if len(batch) == 1:
+            account.leave(name, batch[0][0], _reason(error, batch[0][0]))
+            return
+        half = len(batch) // 2
+        for part in (batch[:half], batch[half:]):
+            await _import_batch(memory, part, counts, account, name, options)
+        return
+    counts.update({part: rows[0][part] for part in ("taken", "present", "merged")})
 
 
 def _record(text: str, number: int) -> dict[str, Any]:
     try:
+        text.encode()
         record = parse(text, f"Line {number}")
+    except UnicodeEncodeError:
+        raise InvalidArgument(f"Line {number} is not UTF-8 text.") from None
     except ValueError:
         record = None
     if not isinstance(record, dict):
-        raise InvalidArgument(f"Line {number} is not a JSON object: is this a file that pgmem export wrote?")
+        asked = ": is this a file that pgmem export wrote?" if number == 1 else "."
+        raise InvalidArgument(f"Line {number} is not a JSON object{asked}")
     return record
+
+
+def _fit(memory: Verbs, text: str, record: dict[str, Any], number: int) -> str:
+    """Return a line as the store takes it: without secrets, where they are scrubbed."""
+    if why := unfit(record):
+        raise InvalidArgument(f"Line {number} cannot be taken: {why}.")
+    if memory.caller.database.settings.scrub_secrets not in ("redact", "refuse"):
+        return text
+    line = f"line {number}"
+    return json_line(memory.caller.scrubbed("import_records", {line: record})[line])
+
+
+def _reason(error: InvalidArgument, number: int) -> str:
+    """Return why a line is left out, without its number, which the account names."""
+    text = str(error).removeprefix(f"Line {number} cannot be taken: ").removeprefix(f"Line {number} ")
+    return f"it {text}".rstrip(".") if text.startswith("is ") else text
 
 
 def _header(text: str, all_tenants: bool) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import psycopg
 import typer
@@ -126,7 +127,7 @@ def import_(
         if source is Source.pgmem:
             with _reading(file) as lines, progress("importing") as report:
                 done = await memory.import_lines(
-                    lines, vectors=not reembed, all_tenants=all_tenants, progress=report
+                    lines, vectors=not reembed, all_tenants=all_tenants, name=file.name, progress=report
                 )
         else:
             reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
@@ -144,7 +145,10 @@ def import_(
                     await memory.refresh_statistics()
         return done
 
-    show(store.run(run), store.as_json)
+    done = store.run(run)
+    show(done, store.as_json)
+    if source is Source.pgmem and done.left_out:  # a store that is moved must be whole
+        raise typer.Exit(1)
 
 
 async def _embed(memory: Memory, required: bool) -> None:
@@ -246,14 +250,18 @@ def _reading(file: Path) -> Iterator[Iterator[str]]:
     if str(file) == "-":
         yield documents.lines(sys.stdin, "stdin")
         return
-    with (gzip.open if file.suffix == ".gz" else open)(file, "rt", encoding="utf-8", newline="\n") as lines:
-        yield _lines(file, lines)
+    with (gzip.open if file.suffix == ".gz" else open)(file, "rb") as raw:
+        yield _lines(file, raw)
 
 
-def _lines(file: Path, lines: TextIO) -> Iterator[str]:
+def _lines(file: Path, raw: Any) -> Iterator[str]:
     try:
-        yield from documents.lines(lines, file.name)
-    except (UnicodeDecodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        form = json.detect_encoding(raw.read(4))  # a redirection of PowerShell writes UTF-16
+        raw.seek(0)
+        # A byte that is not of the encoding becomes half of a surrogate pair, for which its line is left out.
+        with io.TextIOWrapper(raw, form, errors="surrogateescape", newline="\n") as lines:
+            yield from documents.lines(lines, file.name)
+    except (UnicodeError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InvalidArgument(
             f"{file} is incomplete: {error}. Export it again, and import the whole file."
         ) from error

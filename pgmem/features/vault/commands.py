@@ -108,7 +108,7 @@ def import_(store: Store, directory: Directory = None, dry_run: DryRun = False) 
             return await memory.import_lines(texts, progress=report), dict(left_out)
 
     done, left_out = store.run(run)
-    show(replace(done, left_out=left_out), store.as_json)
+    show(replace(done, left_out={**left_out, **done.left_out}), store.as_json)
 
 
 app.command("sync")(sync)

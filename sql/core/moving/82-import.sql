@@ -7,7 +7,8 @@
 -- (hash, words, lexemes) are composed as this release does (06-derived), whichever release wrote the file, and records
 -- of a release without periods get them by the rules that saves follow (07-truth).
 --
--- A batch is taken in kinds: vocabulary, projects, focus areas, nodes, edges, the rest. An error names the line.
+-- A batch is taken in kinds: vocabulary, projects, focus areas, nodes, edges, the rest. An error names the line; the
+-- importer then sends each half of the batch for itself, so that a broken line leaves out itself alone.
 --
 -- Locks: for each kind of node the scopes of the batch, sorted, in a statement before the reads that they guard;
 -- projects first, then focus areas, then the others, as in every save.
@@ -349,16 +350,14 @@ exception when integrity_constraint_violation or data_exception or sqlstate 'PM0
     raise;
   end if;
   raise exception using errcode = 'PM001',
-    message = format('Line %s cannot be taken: %s. '
-                     'Nothing from line %s on was imported: repair it and run the import again.',
-                     p_first_line + v_place - 1, rtrim(sqlerrm, '.'), p_first_line);
+    message = format('Line %s cannot be taken: %s.', p_first_line + v_place - 1, rtrim(sqlerrm, '.'));
 end;
 $$;
 comment on function pgmem.import_records is $$
 Take a batch of the lines of an export; what exists already stays as it is.
 
 Returns the numbers of lines that were taken, present (their id exists) and merged (their name or content exists).
-A line with a mistake refuses the whole batch.
+A line with a mistake refuses the whole batch; pgmem import then sends each half of it, down to the line.
 
 records: The lines, a list of JSON objects.
 first_line: The number in the file of the first of them, for messages.

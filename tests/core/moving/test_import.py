@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -180,33 +181,59 @@ def test_a_save_that_waits_for_a_person_waits_on_and_a_repeated_one_finds_its_re
         (['{"engrama_export": 1}\n'], "Line 1 is not a header of an export"),
         (file_of(pgmem_export=2), "The file has format 2 and this pgmem reads formats up to 1"),
         (file_of(all_tenants=True), "import it with --all-tenants"),
-        (file_of(project(), "{\n"), "Line 3 is not a JSON object"),
-        (file_of(project(), node(label="Nonsense")), "Line 3 cannot be taken: Unknown label 'Nonsense'"),
-        (file_of(project(), node(title="")), "Line 3 cannot be taken: .*title_length"),
-        (file_of(project(), node(status="odd")), "Line 3 cannot be taken: .*status_known"),
-        (file_of(project(), node(trust_level=7)), "Line 3 cannot be taken: .*proportion_in_range"),
-        (file_of(node(created_at="soon")), "Line 2 cannot be taken: .*timestamp"),
-        (file_of(node(label="GovernanceToken", key="k")), "Line 2 cannot be taken: A GovernanceToken is made by the store"),
-        (file_of(node(project="x", project_id=str(uuid4()))), "Line 2 cannot be taken: its project 'x' does not exist"),
-        (file_of(json.dumps({"type": "edge", "src": str(uuid4()), "rel": "USES", "dst": str(uuid4())}) + "\n"), "Line 2 cannot be taken: one of its ends"),
-        (file_of('{"type": "poem"}\n'), "Line 2 cannot be taken: its type 'poem' is not known to this release"),
         (many(3)[:-1], "The file ends after line 5 without its last line"),
         (many(3)[:2] + many(3)[-1:], "without its last line"),
     ],
-    ids=["empty", "list", "other", "newer", "tenants", "broken", "label", "title", "status", "trust", "time", "token",
-         "project", "edge", "type", "cut", "gap"],
+    ids=["empty", "list", "other", "newer", "tenants", "cut", "gap"],
 )  # fmt: skip
-def test_a_file_that_is_not_right_is_refused_with_its_line(dsn: str, lines: list[str], message: str) -> None:
+def test_a_file_that_is_no_export_or_has_no_end_is_refused(dsn: str, lines: list[str], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         imported(dsn, lines)
 
 
-def test_a_batch_with_a_bad_line_leaves_nothing_of_itself(dsn: str, rows: Rows) -> None:
-    with pytest.raises(
-        InvalidArgument, match="Line 4 cannot be taken: .* Nothing from line 2 on was imported"
-    ):
-        imported(dsn, file_of(project("a"), project("b"), node(title="")))
-    assert rows("select from pgmem.node where label = 'Project'") == []
+BROKEN = (
+        (file_of(project(), "{\n"), "line 3 of the file: it is not a JSON object"),
+        (file_of(project(), node(label="Nonsense")), "line 3 of the file: Unknown label 'Nonsense'"),
+        (file_of(project(), node(title="")), "line 3 of the file: .*title_length"),
+        (file_of(project(), node(status="odd")), "line 3 of the file: .*status_known"),
+        (file_of(project(), node(trust_level=7)), "line 3 of the file: .*proportion_in_range"),
+        (file_of(node(created_at="soon")), "line 2 of the file: .*timestamp"),
+        (file_of(node(label="GovernanceToken", key="k")), "line 2 of the file: A GovernanceToken is made by the store"),
+        (file_of(node(project="x", project_id=str(uuid4()))), "line 2 of the file: its project 'x' does not exist"),
+        (file_of(json.dumps({"type": "edge", "src": str(uuid4()), "rel": "USES", "dst": str(uuid4())}) + "\n"), "line 2 of the file: one of its ends"),
+        (file_of('{"type": "poem"}\n'), "line 2 of the file: its type 'poem' is not known to this release"),
+        (file_of(project(), node(title="half \ud83d")), "line 3 of the file: .*half of a surrogate pair"),
+        (file_of(project(), node(title="zero \0")), "line 3 of the file: .*the character NUL"),
+        (file_of(project(), node(title="W\udcf6rter").replace("\\udcf6", "\udcf6")), "line 3 of the file: it is not UTF-8 text"),
+        (file_of(project(), "[" * 150 + "]" * 150 + "\n"), "line 3 of the file: it is nested more than 100 levels deep"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lines", "reason"), BROKEN, ids=lambda value: "" if isinstance(value, list) else value[:40]
+)
+def test_a_line_that_cannot_be_taken_leaves_out_itself_alone_and_is_named(
+    dsn: str, rows: Rows, lines: list[str], reason: str
+) -> None:
+    others = many(300)[1:-1]
+    file = [
+        lines[0],
+        *lines[1:-1],
+        *others,
+        json.dumps({"type": "end", "lines": len(lines) - 2 + len(others)}),
+    ]
+    done = imported(dsn, file)
+    assert (done.taken + done.merged, len(done.left_out)) == (len(file) - 3, 1)
+    assert re.match(reason, next(iter(done.left_out)))
+    assert rows("select count(*) as n from pgmem.node where label = 'Context'") == [{"n": 300}]
+
+
+def test_lines_that_need_a_broken_one_are_named_too_and_the_repaired_file_brings_them(dsn: str) -> None:
+    file = many(3)
+    broken = [file[0], file[1][:-20] + "\n", *file[2:]]
+    done = imported(dsn, broken)
+    assert (done.taken, sum(done.left_out.values())) == (0, 4)
+    assert imported(dsn, file).taken == 4
 
 
 def test_an_import_that_is_killed_goes_on_and_doubles_nothing(dsn: str, rows: Rows, tmp_path: Path) -> None:

@@ -90,9 +90,27 @@ def test_an_unreadable_file_is_reported_in_one_line(run: Run, tmp_path: Path) ->
     for file in (cut, binary):
         result = run("import", str(file))
         assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.stderr
-        assert "is incomplete" in result.stderr or "Line 2" in result.stderr
+        assert "is incomplete" in result.stderr or "line 2 of binary: it is not UTF-8" in result.stderr
     missing = run("import", str(tmp_path / "none"))
     assert (missing.exit_code, missing.stderr) == (2, f"pgmem: {tmp_path / 'none'} is not a file.\n")
+
+
+@pytest.mark.parametrize("form", ["utf-8-sig", "utf-16"])
+def test_a_file_with_a_broken_line_brings_the_others_names_it_and_exits_with_1(
+    run: Run, store: str, new_store: NewStore, tmp_path: Path, form: str
+) -> None:
+    file, away = tmp_path / "store.jsonl", new_store()
+    run("export", str(file), PGMEM_DSN=store)
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join(lines), form)  # as a redirection of PowerShell leaves it
+    lines[2] = lines[2][:40] + "\n"
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("".join(lines), form)
+    done = run("import", str(broken), PGMEM_DSN=away)
+    assert (done.exit_code, done.stdout.partition(",")[0]) == (1, "4 imported")
+    assert "line 3 of broken.jsonl: it is not a JSON object" in done.stderr
+    whole = run("import", str(file), PGMEM_DSN=away)
+    assert (whole.exit_code, whole.stdout) == (0, "1 imported, 4 already present.\n")
 
 
 @pytest.mark.usefixtures("vectors")
