@@ -315,7 +315,7 @@ VERBS = {
                     required=True,
                 ),
                 "arguments": Argument(
-                    "Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.",
+                    "Those of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.",
                     type="jsonb",
                     required=True,
                 ),
@@ -391,7 +391,7 @@ VERBS = {
                     for_agents=False,
                 ),
                 "memories": Argument(
-                    "Of other kinds; objects with a label, such as Context, and what its save verb takes.",
+                    "Those of other kinds; objects with a label, such as Context, and the arguments of its save verb.",
                     type="pgmem.objects",
                     for_agents=False,
                 ),
@@ -409,7 +409,7 @@ VERBS = {
                     required=True,
                 ),
                 "properties": Argument(
-                    "Its name (Problem: title), what is known, any others; null removes one.",
+                    "Its name (Problem: title), the known facts, any others; null removes one.",
                     type="jsonb",
                     required=True,
                 ),
@@ -453,7 +453,7 @@ VERBS = {
                     default="False",
                 ),
                 "vouches": Argument(
-                    "Whether the other store is believed about who wrote and who approved what it brings; with for_sync alone. Unset: what it brings is trusted as what an agent writes.",
+                    "Whether the other store is believed about the authors and approvers of its records; with for_sync alone. Unset: its records have the trust of an agent's.",
                     type="boolean",
                     default="False",
                 ),
@@ -547,7 +547,7 @@ VERBS = {
             arguments={
                 "project_id": Argument("Project name.", required=True),
                 "scope": Argument(
-                    "How far to look; global: only what holds globally; project or focus: the named focus, the project and what holds globally.",
+                    "The widest scope; global: only global memories; project or focus: the named focus, the project and global memories .",
                     default="project",
                     choices=("global", "project", "focus"),
                 ),
@@ -589,7 +589,7 @@ VERBS = {
                 ),
                 "labels": Argument("Only these kinds, such as Decision.", type="text[]"),
                 "as_of": Argument(
-                    "As true at that time; also what was superseded since, by full text alone.",
+                    "As true at that time; also memories superseded since, by full text alone.",
                     type="timestamp with time zone",
                 ),
                 "known_at": Argument(
@@ -616,7 +616,10 @@ VERBS = {
                     for_agents=False,
                 ),
                 "min_relevance": Argument(
-                    "Leave out what is less relevant, 0 to 1.", type="double precision", least=0.0, most=1.0
+                    "Leave out results of less relevance, 0 to 1.",
+                    type="double precision",
+                    least=0.0,
+                    most=1.0,
                 ),
                 "max_tokens": Argument(
                     "At most so many tokens, 100 to 1000000; results that do not fit are left out and counted, near copies come once. Unset: no limit, for an agent agent_token_limit.",
@@ -624,8 +627,8 @@ VERBS = {
                     least=100.0,
                     most=1000000.0,
                 ),
-                "agent_id": Argument("Only what this agent wrote."),
-                "session_id": Argument("Only what this session wrote."),
+                "agent_id": Argument("Only memories of this agent."),
+                "session_id": Argument("Only memories of this session."),
                 "answers_only": Argument(
                     "Show only results that answer the query: few, or none.", type="boolean", for_agents=False
                 ),
@@ -707,14 +710,14 @@ VERBS = {
             "reviewer",
             arguments={
                 "days": Argument(
-                    "Forget what has not changed for this many days, 0 or more.",
+                    "Forget memories that have not changed for this many days, 0 or more.",
                     type="integer",
                     required=True,
                 ),
                 "label": Argument("Only this kind of memory; unset: all kinds."),
                 "project_id": Argument("Only this project; unset: all."),
                 "purge": Argument(
-                    "True: delete for good, and also what is hidden already; false: hide.",
+                    "True: delete for good, and also hidden memories; false: hide.",
                     type="boolean",
                     default="False",
                 ),
@@ -738,7 +741,7 @@ VERBS = {
                     type="double precision",
                 ),
                 "archive_below": Argument(
-                    "Archive what has less confidence than this, 0 to 1; unset or 0: archive nothing.",
+                    "Archive memories of less confidence than this, 0 to 1; unset or 0: archive none.",
                     type="double precision",
                 ),
                 "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
@@ -753,7 +756,7 @@ VERBS = {
             "reader",
             arguments={
                 "argument": Argument("project_id, focus, label or session_id.", required=True),
-                "start": Argument("What was typed so far; case does not count."),
+                "start": Argument("The text typed so far; case does not count."),
                 "project_id": Argument("For focus: the project whose areas are listed; unset: of all."),
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
@@ -782,7 +785,7 @@ VERBS = {
                     required=True,
                 ),
                 "turns": Argument(
-                    "Objects in order with id, role (user, assistant, system, tool) and content; and, where known, at (the time it was said), agent (the subagent that said it) and created_told (what the client says of the time, where at is a guess).",
+                    "Objects in order with id, role (user, assistant, system, tool) and content; and, where known, at (the time it was said), agent (the subagent that said it) and created_told (the client's own statement of the time, where at is a guess).",
                     type="pgmem.objects",
                     required=True,
                 ),
@@ -1134,7 +1137,7 @@ VERBS = {
                     required=True,
                 ),
                 "verdict": Argument(
-                    "What it was; used, noise, wrong or outdated.",
+                    "The outcome; used, noise, wrong or outdated.",
                     choices=("used", "noise", "wrong", "outdated"),
                     required=True,
                 ),
@@ -1145,8 +1148,8 @@ VERBS = {
             "look",
             "reader",
             arguments={
-                "project_id": Argument("Only what was asked about this project; unset: everything."),
-                "session_id": Argument("Only what this conversation or session got."),
+                "project_id": Argument("Only questions about this project; unset: everything."),
+                "session_id": Argument("Only memories brought to this conversation or session."),
                 "after": Argument(
                     "The seq of the last entry of the page before; unset: the first page.", type="bigint"
                 ),
@@ -1160,8 +1163,8 @@ VERBS = {
             "look",
             "reader",
             arguments={
-                "project_id": Argument("Only what was asked about this project; unset: everything."),
-                "days": Argument("Of how many days, 1 to 3650.", type="integer", default="7"),
+                "project_id": Argument("Only questions about this project; unset: everything."),
+                "days": Argument("The number of days, 1 to 3650.", type="integer", default="7"),
             },
         ),
         Verb(
@@ -1422,7 +1425,7 @@ VERBS = {
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="10", least=1.0, most=1000.0
                 ),
-                "query": Argument("Only what holds one of these words; unset: all."),
+                "query": Argument("Only insights that hold one of these words; unset: all."),
             },
         ),
         Verb(
@@ -1443,7 +1446,7 @@ VERBS = {
             toolsets=("core", "quality"),
             description="How to reason about a task: sequential, debate or socratic, with steps.",
             arguments={
-                "task_description": Argument("What the task is, in words.", required=True),
+                "task_description": Argument("The task, in words.", required=True),
                 "task_type_hint": Argument(
                     "sequential, debate, socratic or a keyword; it decides alone. Unset: the description decides."
                 ),
@@ -1633,7 +1636,7 @@ VERBS = {
             "look",
             "reader",
             arguments={
-                "project_id": Argument("Only of this project, and what is global; unset: of all."),
+                "project_id": Argument("Only those of this project, and global ones; unset: of all."),
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
                 ),
@@ -1644,7 +1647,7 @@ VERBS = {
             "look",
             "reader",
             arguments={
-                "project_id": Argument("Only of this project, and what is global; unset: of all."),
+                "project_id": Argument("Only those of this project, and global ones; unset: of all."),
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
                 ),
@@ -2102,13 +2105,13 @@ VERBS = {
                     default="False",
                 ),
                 "all_tenants": Argument(
-                    "The changes of every tenant, instead of what the caller sees.",
+                    "The changes of every tenant, instead of those that the caller sees.",
                     type="boolean",
                     default="False",
                 ),
                 "vectors": Argument("Whether the content holds vectors.", type="boolean", default="False"),
                 "without": Argument(
-                    "What the cursors of another store begin with: what came from there and is the same on both sides is left out."
+                    "The beginning of another store's cursors: changes that came from there and are the same on both sides are left out."
                 ),
             },
         ),
@@ -2300,7 +2303,7 @@ VERBS = {
             "make_report_login",
             "repeat",
             "owner",
-            arguments={"password": Argument("What it connects with over TCP; unset: what it has, or none.")},
+            arguments={"password": Argument("For connections over TCP; unset: the present one, or none.")},
         ),
     )
 }

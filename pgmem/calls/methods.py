@@ -156,8 +156,8 @@ class Verbs:
             value: The new value, as a text.
 
         Raises:
-            InvalidArgument: No such setting exists, or the value does not fit; the message says what the
-                setting means.
+            InvalidArgument: No such setting exists, or the value does not fit; the message has the meaning
+                of the setting.
         """
         return await self.caller.one("set_setting", Setting, {"name": name, "value": value})
 
@@ -331,7 +331,7 @@ class Verbs:
     async def status(
         self,
     ) -> Status:
-        """The server, the tier, the release and, in numbers, what the caller sees."""
+        """The server, the tier, the release and, the numbers of memories that the caller sees."""
         return await self.caller.one("status", Status, {})
 
     async def open_project(
@@ -343,7 +343,7 @@ class Verbs:
         create: bool = True,
         answer: bool | None = None,
     ) -> OpenedProject:
-        """Find the project of a repository by what it is known by, else of a name alone, or make it.
+        """Find the project of a repository by its identity, else of a name alone, or make it.
 
         A name and an address prove nothing: a repository that has only these of a project with memories
         gets a separate project, and the answer says which one it asks for.
@@ -642,8 +642,8 @@ class Verbs:
 
         Args:
             verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
-            arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or
-                those of the save.
+            arguments: Those of the verb, an object: purge of forget, properties and title of edit_memory,
+                or those of the save.
             id: The memory that would be forgotten or edited.
             origin: Where the change was found, such as a file; a person is shown it.
 
@@ -742,7 +742,8 @@ class Verbs:
             atomic: All parts or none; false: a refused part leaves the others saved.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
-            memories: Of other kinds; objects with a label, such as Context, and what its save verb takes.
+            memories: Those of other kinds; objects with a label, such as Context, and the arguments of its
+                save verb.
 
         Raises:
             InvalidArgument: the session is not an object, a list is not a list of objects, or with atomic a
@@ -796,7 +797,7 @@ class Verbs:
         Args:
             label: Technology, Person, Concept, Problem or another; a kind that no save verb writes
                 (pgmem://schema).
-            properties: Its name (Problem: title), what is known, any others; null removes one.
+            properties: Its name (Problem: title), the known facts, any others; null removes one.
             relations: Relations to others by name, such as USES; {"USES": ["Redis", {"name": "Ada",
                 "label": "Person"}]}. A missing target becomes a stub.
             valid_from: When it begins to hold; a new period unless valid_to is sent too. Unset: as stored,
@@ -852,8 +853,8 @@ class Verbs:
                 no agent.
             for_sync: Whether another store exchanges changes with it (pgmem sync); such a token admits no
                 agent and no person.
-            vouches: Whether the other store is believed about who wrote and who approved what it brings;
-                with for_sync alone. Unset: what it brings is trusted as what an agent writes.
+            vouches: Whether the other store is believed about the authors and approvers of its records;
+                with for_sync alone. Unset: its records have the trust of an agent's.
 
         Raises:
             InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken,
@@ -1014,7 +1015,7 @@ class Verbs:
 
         A memory that was forgotten is found where no other has the name: its status is `archived`, and
         archived_at says since when. agent_id says who wrote the state. With as_of or known_at the memory is
-        found by its present name, or by its id; valid_from and valid_to are what was set for that state,
+        found by its present name, or by its id; valid_from and valid_to are the dates set for that state,
         memory_history has the effective period.
 
         Args:
@@ -1053,19 +1054,19 @@ class Verbs:
         instructions apart from them: an instruction is a text of a person that says how to go on from now
         on (always, never, when I ask), or whose title is Instruction; it is offered whatever its age, at
         most `instruction_limit` of them, the nearest first; with a topic, those that hold a word of it. An
-        agent's is an ordinary note until a person says yes to it (list_rules, decide_rule). `by` says of
-        each item who said it. Half of the places of a scope are kept for what persons said.
+        agent's is an ordinary note until a person says yes to it (list_rules, decide_rule). `by` names the
+        author of each item. Half of the places of a scope are kept for memories of persons.
 
-        With `as_of` the answer holds what was true at that time, also what was superseded since; with
-        `known_at` what was recorded at that time.
+        With `as_of` the answer holds memories that were true at that time, also those superseded since;
+        with `known_at` those recorded at that time.
 
         One attempt takes at most `retrieval_timeout_s`; after one retry the status is `timed_out` (or
         `failed` when the database does not answer), so that an agent can always go on.
 
         Args:
             project_id: Project name.
-            scope: How far to look; global: only what holds globally; project or focus: the named focus, the
-                project and what holds globally.
+            scope: The widest scope; global: only global memories; project or focus: the named focus, the
+                project and global memories .
             focus: The name of the focus area; required with scope focus.
             categories: Only these kinds; unset: all but cards.
             topic: Only memories that contain one of these words.
@@ -1146,7 +1147,7 @@ class Verbs:
             project_id: Project name.
             scope: Its reach; global, project or focus.
             labels: Only these kinds, such as Decision.
-            as_of: As true at that time; also what was superseded since, by full text alone.
+            as_of: As true at that time; also memories superseded since, by full text alone.
             known_at: As recorded at that time; by full text alone.
             fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
             explain: give every part of a score.
@@ -1155,11 +1156,11 @@ class Verbs:
             without: parts of the ranking to turn off, to compare: names, window, question, session, prior,
                 instruction, time, date, source, graph, usefulness, citation.
             weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
-            min_relevance: Leave out what is less relevant, 0 to 1.
+            min_relevance: Leave out results of less relevance, 0 to 1.
             max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are left out and
                 counted, near copies come once. Unset: no limit, for an agent agent_token_limit.
-            agent_id: Only what this agent wrote.
-            session_id: Only what this session wrote.
+            agent_id: Only memories of this agent.
+            session_id: Only memories of this session.
             answers_only: Show only results that answer the query: few, or none.
 
         Raises:
@@ -1287,11 +1288,10 @@ class Verbs:
         Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save
         brings it back.
 
-        What the memory had replaced stays hidden, and next_step names it. A purge leaves a tombstone
-        without content (list_tombstones); next_step names what else is stored under the name. A memory of
-        more trust than the caller's stays as it is, and so does a shared one that is to be purged: the
-        answer has status `failed` and dedup_outcome `manual_review`, and a person decides under its
-        save_id.
+        Memories that it had replaced stay hidden, and next_step names it. A purge leaves a tombstone
+        without content (list_tombstones); next_step names other memories of the same name. A memory of more
+        trust than the caller's stays as it is, and so does a shared one that is to be purged: the answer
+        has status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
         Args:
             label: Such as Decision.
@@ -1334,14 +1334,14 @@ class Verbs:
     ) -> Expiry:
         """Forget, or purge, the memories that have not changed for some days, batch by batch.
 
-        Without an identity all tenants are meant, else the caller's tenant and what its organisation
-        shares.
+        Without an identity all tenants are meant, else the caller's tenant and the shared part of its
+        organisation.
 
         Args:
-            days: Forget what has not changed for this many days, 0 or more.
+            days: Forget memories that have not changed for this many days, 0 or more.
             label: Only this kind of memory; unset: all kinds.
             project_id: Only this project; unset: all.
-            purge: True: delete for good, and also what is hidden already; false: hide.
+            purge: True: delete for good, and also hidden memories; false: hide.
             dry_run: Only report what it would do.
             limit: How many memories a batch holds, 1 to 5000.
             progress: Called after each batch with how many are done and how many remain.
@@ -1381,14 +1381,14 @@ class Verbs:
         Reads compute confidence by the settings decay_rate and decay_max_age_days, which set_setting
         changes. Another rate or age holds for this call alone, with archive_below or dry_run; without them
         it would change nothing and is refused. Without an identity all tenants are meant, else the caller's
-        tenant and what its organisation shares. A call archives one batch and returns how many remain; the
-        method in Python goes on until none does.
+        tenant and the shared part of its organisation. A call archives one batch and returns how many
+        remain; the method in Python goes on until none does.
 
         Args:
             max_age_days: Days without a change before confidence decays; unset: the setting
                 decay_max_age_days.
             decay_rate: The rate of the decay by day, 0 or more; unset: the setting decay_rate.
-            archive_below: Archive what has less confidence than this, 0 to 1; unset or 0: archive nothing.
+            archive_below: Archive memories of less confidence than this, 0 to 1; unset or 0: archive none.
             dry_run: Only report what it would do.
             limit: How many memories a batch archives at most, 1 to 5000.
             progress: Called after each batch with how many are done and how many remain.
@@ -1423,7 +1423,7 @@ class Verbs:
 
         Args:
             argument: project_id, focus, label or session_id.
-            start: What was typed so far; case does not count.
+            start: The text typed so far; case does not count.
             project_id: For focus: the project whose areas are listed; unset: of all.
             limit: How many at most, 1 to 1000.
 
@@ -1470,8 +1470,8 @@ class Verbs:
             client: The program that the conversation is held in, such as claude-code.
             session_id: The id of the conversation in that client; turns are searched by client:session_id.
             turns: Objects in order with id, role (user, assistant, system, tool) and content; and, where
-                known, at (the time it was said), agent (the subagent that said it) and created_told (what
-                the client says of the time, where at is a guess).
+                known, at (the time it was said), agent (the subagent that said it) and created_told (the
+                client's own statement of the time, where at is a guess).
             project_id: The project it belongs to; unset: none.
 
         Raises:
@@ -2045,9 +2045,9 @@ class Verbs:
     ) -> list[Source]:
         """The sources of a memory, each with its state.
 
-        They are the turn with the quote, the evidence of a card, and what its property citation lists.
-        Whether a turn or a memory says still what the memory rests on is found at the call; of a file
-        checked_at says when it was compared. Reading confirms nothing.
+        They are the turn with the quote, the evidence of a card, and the list in its property citation.
+        Whether a turn or a memory still supports the memory is found at the call; of a file checked_at says
+        when it was compared. Reading confirms nothing.
 
         Args:
             id: Its id.
@@ -2081,7 +2081,7 @@ class Verbs:
         project_id: str,
         states: Mapping[str, Any],
     ) -> int:
-        """Record what files were found to be that memories rest on; how many were recorded.
+        """Record the state of files that memories rest on; how many were recorded.
 
         Only files that memories of the project name are recorded. The memories do not change.
 
@@ -2145,17 +2145,17 @@ class Verbs:
     ) -> Feedback:
         """Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
 
-        What is named wrong or outdated more often than used is marked (wrong_at) in every answer, and comes
-        after the others. Noise is true and did not help: what is named so more often than used, a hook
-        brings only to a question that it answers.
+        A memory named wrong or outdated more often than used is marked (wrong_at) in every answer, and
+        comes after the others. Noise is true and did not help: a hook brings a memory named so more often
+        than used only to a question that it answers.
 
-        The memory itself does not change. What one agent says of one memory counts once in
+        The memory itself does not change. The verdict of one agent on one memory counts once in
         feedback_cooldown_hours: the last word. The setting hybrid_usefulness_weight is how much it counts
         in searches.
 
         Args:
             id: Its id or title; of an id the first 8 digits, as a session is shown them, are enough.
-            verdict: What it was; used, noise, wrong or outdated.
+            verdict: The outcome; used, noise, wrong or outdated.
 
         Raises:
             MemoryNotFound: no such memory is visible here.
@@ -2173,13 +2173,13 @@ class Verbs:
         after: int | None = None,
         limit: RowLimit = 100,
     ) -> list[RecallEntry]:
-        """List what tools and hooks brought to agents, and the words on it, the latest first.
+        """List the memories that tools and hooks brought to agents, and the words on it, the latest first.
 
         A word is used, noise, wrong or outdated. All of it is kept for recall_days.
 
         Args:
-            project_id: Only what was asked about this project; unset: everything.
-            session_id: Only what this conversation or session got.
+            project_id: Only questions about this project; unset: everything.
+            session_id: Only memories brought to this conversation or session.
             after: The seq of the last entry of the page before; unset: the first page.
             limit: How many at most, 1 to 1000.
 
@@ -2198,11 +2198,11 @@ class Verbs:
         project_id: str | None = None,
         days: int = 7,
     ) -> RecallSums:
-        """Sum what tools and hooks brought to agents in the last days, and the words on it.
+        """Sum the memories that tools and hooks brought to agents in the last days, and the words on it.
 
         Args:
-            project_id: Only what was asked about this project; unset: everything.
-            days: Of how many days, 1 to 3650.
+            project_id: Only questions about this project; unset: everything.
+            days: The number of days, 1 to 3650.
 
         Raises:
             InvalidArgument: days is another number.
@@ -2309,7 +2309,7 @@ class Verbs:
         project_id: str | None = None,
         limit: int = 5,
     ) -> Surface:
-        """What is remembered about a path, an identifier or a command, best first; often nothing.
+        """Memories about a path, an identifier or a command, best first; often none.
 
         Memories of the project and global ones match. A query of fewer than three characters matches
         nothing.
@@ -2332,7 +2332,7 @@ class Verbs:
         project_id: str | None = None,
         limit: int = 5,
     ) -> Surface:
-        """What is remembered of a file: the memories whose text names it, by whole segments of its path.
+        """Memories whose text names a file, by whole segments of its path.
 
         An instruction comes first, then the memories that name most of its path. A text of more than 300
         characters is cut to those around the name.
@@ -2443,10 +2443,10 @@ class Verbs:
 
         The answer is the one that does not hold, or the first where both do.
 
-        Of two decisions the one that holds supersedes the other. Of other memories it outdates the other,
-        which stays and is found after it. Where both hold they are joined by SIMILAR_TO with the reason,
-        and are not compared again; a decision that was replaced by the likeness of titles alone
-        (list_replacements) comes back.
+        The holding decision of two supersedes the other. Another memory outdates the other, which stays and
+        is found after it. Where both hold they are joined by SIMILAR_TO with the reason, and are not
+        compared again; a decision that was replaced by the likeness of titles alone (list_replacements)
+        comes back.
 
         Args:
             id: The id of one of the two.
@@ -2481,9 +2481,9 @@ class Verbs:
         The earlier version stays in its history. A text of its kind stays a text and a list of texts a
         list; a memory that is named keeps its name.
 
-        An edit of a part of what another has written leaves the memory the lesser trust of both, and its
-        source. It has the person's trust where the edit sends every text of it, or where the person takes
-        over the whole.
+        An edit of a part of another's text leaves the memory the lesser trust of both, and its source. It
+        has the person's trust where the edit sends every text of it, or where the person takes over the
+        whole.
 
         Args:
             id: The id of the memory.
@@ -2557,8 +2557,8 @@ class Verbs:
     ) -> SaveResult:
         """Make an open save again, with the arguments it had and in the name of the caller who asked first.
 
-        Its trust is the lower one of that caller and the present one: what a person decided waits for a
-        review.
+        Its trust is the lower one of that caller and the present one: a change of a person's decision waits
+        for a review.
 
         A save that was made, or dropped by a reviewer, is not repeated: the answer is its result.
 
@@ -2611,9 +2611,9 @@ class Verbs:
 
         The candidate is the memory that is current in the line of the one that the save resembled, or the
         one that a change would change. An agent gets no arguments of a save that waits, and the title of
-        one which it made, unless that steers agents. Where what waits is stored already, as two stores had
-        saved it, the artifact is that memory; of a revert, the restored texts are those that come back. A
-        decided save has resolved_by and no arguments.
+        one which it made, unless that steers agents. Where the waiting memory is stored already, as two
+        stores had saved it, the artifact is that memory; of a revert, the restored texts are those that
+        come back. A decided save has resolved_by and no arguments.
 
         Args:
             save_id: The id of the save.
@@ -2633,9 +2633,9 @@ class Verbs:
     ) -> SaveResult:
         """Decide a save under review: store it as new, let it supersede its candidate, or drop it.
 
-        What is stored has the name and the trust of the caller who asked for it, not those of the person. A
-        change of a memory (forget, revert, remember, edit_memory) and a fact under a name are made by
-        supersede, in place, or dropped.
+        The stored memory has the name and the trust of the caller who asked for it, not those of the
+        person. A change of a memory (forget, revert, remember, edit_memory) and a fact under a name are
+        made by supersede, in place, or dropped.
 
         Any open save can be dropped, also one that is not under review. A decision that was made on another
         candidate than the present one is refused. The status is `failed` where it meets a memory that the
@@ -2675,7 +2675,7 @@ class Verbs:
     async def reflect(
         self,
     ) -> Reflection:
-        """Run the detectors and store what is new as pending insights.
+        """Run the detectors and store new findings as pending insights.
 
         An insight that was proposed once is not proposed again, whatever became of it.
 
@@ -2694,7 +2694,7 @@ class Verbs:
 
         Args:
             limit: How many at most, 1 to 1000.
-            query: Only what holds one of these words; unset: all.
+            query: Only insights that hold one of these words; unset: all.
 
         Raises:
             InvalidArgument: the limit is not from 1 to 1000.
@@ -2710,7 +2710,8 @@ class Verbs:
     ) -> Insight:
         """Judge an insight: approved, it is a live memory; dismissed, it does not come back.
 
-        A proposal to forget is carried out when it is approved, and archived with what it forgets.
+        A proposal to forget is carried out when it is approved, and archived with the memories that it
+        forgets.
 
         The same judgement again changes nothing.
 
@@ -2720,8 +2721,8 @@ class Verbs:
 
         Raises:
             MemoryNotFound: no such insight exists.
-            NotPermitted: the setting approval is not self, and the caller is an agent; or what it forgets
-                is trusted more than the caller.
+            NotPermitted: the setting approval is not self, and the caller is an agent; or the memory it
+                forgets has more trust than the caller.
             InvalidArgument: it was judged otherwise before, or the action is another word.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
@@ -2738,7 +2739,7 @@ class Verbs:
         Debate is for trade-offs, socratic for unclear requirements, sequential for everything else.
 
         Args:
-            task_description: What the task is, in words.
+            task_description: The task, in words.
             task_type_hint: sequential, debate, socratic or a keyword; it decides alone. Unset: the
                 description decides.
 
@@ -3089,7 +3090,7 @@ class Verbs:
         takes it over (decide_rule).
 
         Args:
-            project_id: Only of this project, and what is global; unset: of all.
+            project_id: Only those of this project, and global ones; unset: of all.
             limit: How many at most, 1 to 1000.
 
         Raises:
@@ -3108,7 +3109,7 @@ class Verbs:
         Until then each is an ordinary note or pattern: agents find it, and none has to follow it.
 
         Args:
-            project_id: Only of this project, and what is global; unset: of all.
+            project_id: Only those of this project, and global ones; unset: of all.
             limit: How many at most, 1 to 1000.
 
         Raises:
@@ -3126,9 +3127,9 @@ class Verbs:
     ) -> EditedMemory:
         """Decide as a person on a rule or pattern of an agent: take it over as it is, or leave it a note.
 
-        What is taken over is the person's from now on, a new version with the same text: a rule is an
-        instruction, and a pattern that has held a skill. What is left a note is not offered again while its
-        text is the same.
+        A memory taken over is the person's from now on, a new version with the same text: a rule is an
+        instruction, and a pattern that has held a skill. A memory left as a note is not offered again while
+        its text is the same.
 
         Args:
             id: The id of the memory; any live memory of an agent can be taken over.
@@ -3426,13 +3427,13 @@ class Verbs:
         vectors: bool = False,
         without: str | None = None,
     ) -> ChangePage:
-        """Read a page of the feed: what changed, in the order of commits, in what the caller sees.
+        """Read a page of the feed: changes, in the order of commits, to memories that the caller sees.
 
-        Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and
-        the cursor behind it. A reader that goes on with the cursor of the page misses nothing and reads
-        nothing twice, whatever transactions overlap. A change is shown when no transaction that began
-        before it is still running; held says that some wait for that, so that a reader looks again soon.
-        more says that the page is full.
+        A change has subject (memory, edge, review, project), kind, id, label, version, project, at, and the
+        cursor behind it. A reader that goes on with the cursor of the page misses nothing and reads nothing
+        twice, whatever transactions overlap. A change is shown when no transaction that began before it is
+        still running; held says that some wait for that, so that a reader looks again soon. more says that
+        the page is full.
 
         Args:
             after: The cursor of the page before; unset: from the oldest change that is kept; now: only the
@@ -3441,14 +3442,14 @@ class Verbs:
             project_id: Project name.
             content: The present state of each memory, edge or review too, as a line of an export, beside
                 its last change.
-            all_tenants: The changes of every tenant, instead of what the caller sees.
+            all_tenants: The changes of every tenant, instead of those that the caller sees.
             vectors: Whether the content holds vectors.
-            without: What the cursors of another store begin with: what came from there and is the same on
-                both sides is left out.
+            without: The beginning of another store's cursors: changes that came from there and are the same
+                on both sides are left out.
 
         Raises:
-            CursorLost: The cursor is of another store, of a past of it that is no more, or older than what
-                the feed keeps.
+            CursorLost: The cursor is of another store, of a past of it that is no more, or older than the
+                oldest change that the feed keeps.
             InvalidArgument: after is not a cursor.
             MemoryNotFound: no such project exists.
             NotPermitted: All tenants, and the login is neither owner nor reviewer.
@@ -3470,7 +3471,8 @@ class Verbs:
     async def backlog(
         self,
     ) -> Backlog:
-        """The pending work of the whole store: texts to embed, open saves, and what an upgrade left to renew.
+        """The pending work of the whole store: texts to embed, open saves, and rows that an upgrade left to
+        renew.
 
         Raises:
             NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
@@ -3481,11 +3483,11 @@ class Verbs:
         self,
         limit: int = 2000,
     ) -> Sweep:
-        """Do one batch of what is due once an hour; remaining is above 0 while more is left.
+        """Do one batch of the hourly work; remaining is above 0 while more is left.
 
         Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the
         previews of approvals are removed after save_arguments_days; captured turns are deleted after
-        turn_days, changes in the feed after feed_days, what was recalled after recall_days. Memories below
+        turn_days, changes in the feed after feed_days, records of recall after recall_days. Memories below
         decay_archive_below are archived, if that setting is above 0 and the login is the owner or a
         reviewer. The turns and memories that others rest on are compared once a day. A call while another
         worker sweeps does nothing. States that have become true are made the present ones.
@@ -3612,7 +3614,7 @@ class Verbs:
         self,
         batch: int = 1000,
     ) -> Renewal:
-        """Write a batch of what an earlier release stored again by the rules of this one.
+        """Write a batch of rows of an earlier release again by the rules of this one.
 
         Returns the name of the step, how many rows were written, and about how many of the step remain. The
         step is null once nothing is left.
@@ -3829,6 +3831,6 @@ class Verbs:
         """Make the login pgmem_report, which reads the views of its schema alone; its name.
 
         Args:
-            password: What it connects with over TCP; unset: what it has, or none.
+            password: For connections over TCP; unset: the present one, or none.
         """
         return await self.caller.value("make_report_login", str, {"password": password})

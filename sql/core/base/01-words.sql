@@ -290,7 +290,7 @@ begin atomic
 end;
 comment on function pgmem.did_you_mean is
   'The sentence of an error about an unknown name: the one or two known names nearest to it, by their trigrams or '
-  'because they have the same letters in another order; else what p_else says.';
+  'because they have the same letters in another order; else p_else.';
 
 
 -- The expression of the index node_name, into which it is inlined.

@@ -1,9 +1,9 @@
 -- How labels behave
 --
--- A label says once how its memories behave: declare_label, in the chapter of what it belongs to, writes it to the registry
--- (pgmem.label). Nothing else names the labels of a feature. What every save or search asks about a label is a constant function,
--- which make_label_rules writes of the registry: it is merged into the statement that uses it, as a look-up would cost
--- each of them a join, and a partial index is used only for a query that has the same constant.
+-- A label says once how its memories behave: declare_label, in its own chapter, writes it to the registry
+-- (pgmem.label). Nothing else names the labels of a feature. A rule that every save or search asks for is a constant
+-- function, which make_label_rules writes of the registry: it is merged into the statement that uses it, as a look-up would
+-- cost each of them a join, and a partial index is used only for a query that has the same constant.
 --
 -- The functions are made here of the declarations of the release before, so that later chapters can name them, and at the end
 -- of the install anew (96-policies).

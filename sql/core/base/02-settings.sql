@@ -111,7 +111,7 @@ Change a threshold or limit for every caller; the owner's right alone.
 name: The name of the setting, as list_settings shows it.
 value: The new value, as a text.
 
-InvalidArgument: No such setting exists, or the value does not fit; the message says what the setting means.
+InvalidArgument: No such setting exists, or the value does not fit; the message has the meaning of the setting.
 $$;
 select pgmem.declare_verb('set_setting', p_rights => 'owner', p_effect => 'repeat', p_answer => 'Setting',
   p_reach => 'every');

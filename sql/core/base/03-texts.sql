@@ -36,7 +36,7 @@ comment on function pgmem.joined_texts is 'The texts of a list, joined by blanks
 create or replace function pgmem.inner_texts(p_value jsonb) returns text
 language sql immutable strict parallel safe
 begin atomic
-  -- jsonb_path_query copies what it has found for each row.
+  -- jsonb_path_query copies its result for each row.
   select string_agg(item, ' ' order by place)
   from jsonb_array_elements_text(jsonb_path_query_array(p_value, 'strict $.** ? (@.type() == "string")'))
     with ordinality as found(item, place);
@@ -47,7 +47,7 @@ comment on function pgmem.inner_texts is 'All texts in a value, however deep, jo
 create or replace function pgmem.other_texts(p_label text, p_props jsonb, p_but text[]) returns text
 language sql immutable parallel safe
 begin atomic
-  -- Some hold names of detectors, states and clients, and say what they say in their text fields alone.
+  -- Some hold names of detectors, states and clients, and have their content in their text fields alone.
   select case when pgmem.reads_fields(p_label) then null else (
     select string_agg(case when pgmem.reads_value(p_label) then pgmem.inner_texts(p.value)
                         when jsonb_typeof(p.value) = 'array' then pgmem.joined_texts(p.value)
@@ -91,7 +91,8 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
   select case when p_label = 'Context' and not starts_with(p_props ->> 'content', rtrim(p_title, '…'))
     then left(concat_ws(': ', p_title, p_props ->> 'content'), 200) else left(p_title, 200) end;
 $$;
-comment on function pgmem.list_title is 'The title of a memory where a list shows no text of it: of a note with the beginning of what it says.';
+comment on function pgmem.list_title is 'The title of a memory where a list shows no text of it: of a note with the beginning
+of its text.';
 
 
 create or replace function pgmem.short_name(p_title text) returns text
@@ -260,4 +261,4 @@ begin atomic
   from pgmem.label l where l.name = p_label;
 end;
 comment on function pgmem.text_under is
-  'What a list shows below a title: the text fields of a memory but its title, or its other texts; null: none.';
+  'The text of a list below a title: the text fields of a memory but its title, or its other texts; null: none.';

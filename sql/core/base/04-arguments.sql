@@ -119,7 +119,7 @@ comment on function pgmem.require_count is
   'An error where an argument has more items than a setting allows; 100 are always allowed.';
 
 
--- What a save costs grows with the whole of its arguments, not with the longest of its texts alone.
+-- The cost of a save grows with the whole of its arguments, not with the longest of its texts alone.
 create or replace function pgmem.require_length(p_arguments jsonb) returns jsonb
 language plpgsql stable as $$
 begin
@@ -182,7 +182,7 @@ create or replace function pgmem.clean_title(p_text text, p_name text) returns t
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_title text := regexp_replace(btrim(pgmem.without_hidden(p_text), e' \t\n'),
-    -- Every blank of Unicode: what \s alone means depends on the database's locale.
+    -- Every blank of Unicode: the meaning of \s alone depends on the database's locale.
     '[\s\u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+', ' ', 'g');
 begin
   -- The limit of titles before that of texts, whose message would not help.

@@ -1,13 +1,13 @@
 -- Statements
 --
--- A plain statement says in one English sentence what holds of something: a subject, a verb of state, and an end. Two
+-- A plain statement says in one English sentence a fact about something: a subject, a verb of state, and an end. Two
 -- statements of the same subject and verb contradict each other where their ends differ, where one denies the other, or
--- where they name other numbers. Events do not: what happened twice is true twice. So a text without a verb of state, a
--- question, and a sentence about I, this or it, whose subject another sentence names, are not statements.
+-- where they name other numbers. Events do not: an event that happened twice is true twice. So a text without a verb of
+-- state, a question, and a sentence about I, this or it, whose subject another sentence names, are not statements.
 --
 -- statement is the form by which statements of one beginning are next to each other in an index: words in lower case
 -- without a leading article and negations, a tab behind the verb, and each number behind it as #. contradiction compares two texts
--- and names the axis; what differs must be a short noun phrase: eight words hold the longest names. Where, when or for
+-- and names the axis; the difference must be a short noun phrase: eight words hold the longest names. Where, when or for
 -- whom something holds is a part of the statement: one that adds such a tail is another statement.
 --
 -- Titles of decisions are compared without their capitals (title_difference). Two that are equal but for one phrase
@@ -17,7 +17,7 @@
 -- Locks: none.
 
 
--- Verbs of state have one end at a time: what a thing is, costs or plays. Has, uses and their like have many: two ends
+-- Verbs of state have one end at a time: a class, a price, a part. Has, uses and their like have many: two ends
 -- contradict each other only in a number or before a common purpose. Verbs without s need a plural before them; else
 -- they are nouns or infinitives.
 create or replace function pgmem.verb_kind(p_word text, p_before text) returns text
@@ -64,7 +64,7 @@ end;
 comment on function pgmem.is_function_word is 'Whether a word of English, in lower case, names nothing.';
 
 
--- Signs inside a word belong to it: 3.5, a/b, O'Neill. What is before a colon is a speaker or a heading.
+-- Signs inside a word belong to it: 3.5, a/b, O'Neill. Text before a colon is a speaker or a heading.
 create or replace function pgmem.statement_words(p_text text) returns text[]
 language sql immutable parallel safe
 begin atomic
@@ -230,7 +230,7 @@ begin
     end if;
     v_verb := pgmem.verb_place(v_x[:v_begin]);
     v_kind := case when v_verb is not null then coalesce(pgmem.verb_kind(v_x[v_verb], v_x[v_verb - 1]), 'one')
-      -- A title that begins with a verb says what is to be, such as Use Redis for sessions.
+      -- A title that begins with a verb states an aim, such as Use Redis for sessions.
       when lower(p_theirs) ~ '^(always|never)\M' then 'one'
       when v_x[1] = any ('{use,adopt,choose,prefer,select,pick}'::text[]) then 'many' end;
     v_numbers := pgmem.is_number(v_one[1]) and pgmem.is_number(v_other[1]) and v_one[2:] is not distinct from v_other[2:];
@@ -261,7 +261,7 @@ begin
       else 'number' end;
   end if;
   if v_kind = 'many' and not exists (select from unnest(v_after) as w(word) where not pgmem.is_function_word(word))
-     -- Two of a class, such as a dog and a good boy, may be the same; so may what comes after about.
+     -- Two of a class, such as a dog and a good boy, may be the same; so may the words after about.
      or v_one[1] in ('a', 'an') and v_other[1] in ('a', 'an') or v_x[v_begin] in ('a', 'an', 'about', 'like')
      -- The end of a statement is a noun phrase: it holds no second clause.
      or (v_one || v_other) && '{is,are,was,were,has,have,had,he,she,it,they,we,you,but,because,if,when,while,since,so,then,which,who,that,will,would,can,could,must,should}'::text[] then
@@ -406,7 +406,7 @@ begin
     is_apart := true;
     v_a := pgmem.content_words(v_x);
     v_b := pgmem.content_words(v_y);
-    -- What one denies the other says of all or of a part of it.
+    -- One denies the statement of the other about all or a part of it.
     axis := case when least(cardinality(v_a), cardinality(v_b)) > 1 and (v_a <@ v_b or v_b <@ v_a) then 'negation' end;
     return;
   end if;
@@ -457,7 +457,7 @@ begin
         and pgmem.are_opposites(v_one, v_other) then 'object'
       when v_begin = 0 then null
       when v_last = any (c_means) and (v_after = '{}' or pgmem.is_function_word(v_after[1]))
-        -- Of things that are made one by one, each has its own place.
+        -- Things that are made one by one have a place each.
         or v_last = any (c_ends) and v_after = '{}' and not v_before && '{a,an,another}'::text[]
         or v_one[1] = any (c_means || c_ends) and v_other[1] = any (c_means || c_ends) and v_after = '{}'
         or v_x[1] = any ('{use,adopt,choose,prefer,select,pick}'::text[]) and cardinality(v_before) = 1
@@ -466,7 +466,7 @@ begin
   if is_apart or axis is not null or v_a = '{}' or v_b = '{}' then
     return;
   end if;
-  -- Two orders say what is done with a thing; the words after them name it.
+  -- Two orders name the treatment of a thing; the words after them name it.
   leads := v_begin = 0 and not (v_x[1] = any (c_orders) and v_y[1] = any (c_orders));
   v_a := pgmem.content_words(string_to_array(split_part(pgmem.statement(v_theirs), e'\t', 1), ' '));
   v_b := pgmem.content_words(string_to_array(split_part(pgmem.statement(v_ours), e'\t', 1), ' '));
@@ -485,7 +485,7 @@ leads: they differ in their first words alone, and these are not both orders, so
 $$;
 
 
--- The words before the first phrase that says how or where: what is decided otherwise is next to it.
+-- The words before the first phrase that says how or where: the part that is decided otherwise is next to it.
 create or replace function pgmem.title_form(p_title text) returns text
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare

@@ -1,10 +1,10 @@
--- What follows from the text of a memory
+-- Columns that follow from the text of a memory
 --
 -- A memory is stored with columns that follow from its label, title and properties: the hash by which its content is
--- known again, the words of its title, the lexemes by which it is found, and what a search weighs. They are composed
--- here and nowhere else, so a memory that is saved, changed, imported or renewed by an upgrade has the same ones.
+-- known again, the words of its title, the lexemes by which it is found, and the features that a search weighs. They are
+-- composed here and nowhere else, so a memory that is saved, changed, imported or renewed by an upgrade has the same ones.
 --
--- composed makes the key, title and properties of a stored memory what this release would have stored; derived makes
+-- composed makes the key, title and properties of a stored memory those of this release; derived makes
 -- the columns that follow from them. Both return one row and are merged into the statement that uses them, so many rows
 -- are one statement: from pgmem.node n, pgmem.composed(…) c, pgmem.derived(…) d. Columns that are not used cost nothing.
 --
@@ -72,7 +72,7 @@ comment on function pgmem.asks is 'Whether a text ends in a question mark.';
 
 
 -- Only the opening: an instruction is short, and a long text gives advice somewhere. The title begins a sentence of its
--- own. "Always happy to help" and "Never give up!" are none: an instruction names what to do, in three words or more.
+-- own. "Always happy to help" and "Never give up!" are none: an instruction names an action, in three words or more.
 create or replace function pgmem.opening(p_title text, p_text text) returns text
 language sql immutable parallel safe
 begin atomic
@@ -140,7 +140,7 @@ comment on function pgmem.memory_hash is
   'The content hash of a memory whose kind knows repeats by it; null for one that is known by its name or its anchor.';
 
 
--- What is kept exactly as it was given stays so, and with it the names of projects and focus areas, which are in the
+-- Text that is kept exactly as it was given stays so, and with it the names of projects and focus areas, which are in the
 -- rows of their memories too. Composing leaves the signs of JSON as they are.
 create or replace function pgmem.composed(
   p_label text,
@@ -207,7 +207,7 @@ end;
 comment on function pgmem.derived is $$
 The columns of a memory that follow from its text; one row.
 
-title_tokens are the words of a decision's title, tsv and text_length what full-text search reads, asks, instructs and
-titled what ranking weighs, statement the form by which contradictions are found, and embedding_hash is SHA-256 of the
+title_tokens are the words of a decision's title, tsv and text_length the input of full-text search, asks, instructs
+and titled that of ranking, statement the form by which contradictions are found, and embedding_hash is SHA-256 of the
 text of which its vector is made.
 $$;

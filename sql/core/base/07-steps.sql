@@ -5,10 +5,10 @@
 --
 --   sweep          (limit integer) returns integer: deletes rows that are old; limit means that there may be more (85-upkeep)
 --   vocabulary     () returns anything: follows labels and relations that are new (13-schema)
---   renew NAME     () returns bigint: writes again what an earlier release stored; the rows written (87-renewal)
+--   renew NAME     () returns bigint: writes rows of an earlier release again; the rows written (87-renewal)
 --   export header  () returns jsonb: fields of the first line of an export (80-export)
---   installed      (given jsonb) returns anything: at the end of an install; given has cell, a number, and new_feed (pgmem/install)
---   trusted, reviewer   a function besides the verbs, which such logins may execute (97-roles)
+--   installed      (given jsonb) returns anything: at the end of an install; given has cell, a number, and new_feed
+--   (pgmem/install) trusted, reviewer   a function besides the verbs, which such logins may execute (97-roles)
 --
 -- Locks: the rows of pgmem.step, inside the upgrade's transaction.
 
@@ -41,4 +41,4 @@ begin
   end loop;
 end;
 $$;
-comment on function pgmem.run_steps is 'Run the functions of features at a point of a call, for what they do.';
+comment on function pgmem.run_steps is 'Run the functions of features at a point of a call, for their effect.';

@@ -1,6 +1,6 @@
 -- Tables
 --
--- A table is declared once, in a chapter of what it belongs to: declare_table says whose its rows are. Whatever handles the
+-- A table is declared once, in its own chapter: declare_table says whose its rows are. Whatever handles the
 -- rows of tenants reads these declarations (pgmem.table_rule), and names no table itself:
 --
 --   secure_table      row security and policies (96-policies runs it for all tables)
@@ -12,7 +12,7 @@
 -- A backup takes all tables. The types and constraints are those of the migrations; tests/core/schema/test_tables.py compares
 -- the declarations with the catalog.
 --
--- Locks: secure_table: the table, against readers too, only where its security differs from what is declared.
+-- Locks: secure_table: the table, against readers too, only where its security differs from the declaration.
 
 
 delete from pgmem.table_rule;
@@ -40,7 +40,8 @@ language sql set search_path = pgmem, pg_temp as $$
   from pgmem.table_rule t;
 $$;
 comment on function pgmem.declare_table is
-  'Declare a table: whose its rows are, and what follows from that; the comments on pgmem.table_rule say how to read it.';
+  'Declare a table: whose its rows are, and the rules that follow from that; the comments on pgmem.table_rule say how to read
+  it.';
 
 
 create or replace function pgmem.secure_table(p_name text) returns boolean

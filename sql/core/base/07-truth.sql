@@ -1,11 +1,11 @@
 -- Truth, labels and places
 --
 -- One rule each, as a function that is inlined where it is used: without SET clause and subquery, so that an index
--- serves it. Live is what retrieval, search, dedup and counts show: a live status, and valid_from and valid_to around
--- this moment. Confidence is computed when it is read and never stored.
+-- serves it. Live memories are those that retrieval, search, dedup and counts show: a live status, and valid_from and
+-- valid_to around this moment. Confidence is computed when it is read and never stored.
 --
--- Every recorded state of a memory has an effective period, begins_at to ends_at. valid_from and valid_to stay what
--- somebody set; state_begins and state_ends say what follows from them and from the state that came next. States that
+-- Every recorded state of a memory has an effective period, begins_at to ends_at. valid_from and valid_to stay as
+-- somebody set them; state_begins and state_ends follow from them and from the next state. States that
 -- differ in title or properties differ in content. Other content takes the place of the earlier state from where it
 -- begins; the same content with another period, status or trust restates the earlier state as a whole. A state that is
 -- saved with its own valid_from is kept beside the others (16-states).
@@ -53,7 +53,7 @@ Where the period of a state begins; null is an open start.
 
 That is valid_from if it is set, else the time at which the state took the place of other content, else the start it
 keeps: that of the state before it, or for a first state the time it was made (an end without a start leaves that
-open). No start lies after a set end: what ended before it was recorded keeps its start, or has an open one.
+open). No start lies after a set end: a state that ended before it was recorded keeps its start, or has an open one.
 $$;
 
 
@@ -101,7 +101,7 @@ begin atomic
     else tstzmultirange(tstzrange(p_begins_at, p_ends_at, '[]')) - coalesce(p_yields, '{}') end;
 end;
 comment on function pgmem.state_period is
-  'When a state is true but for the states that were saved after it: its period without what it leaves to others.';
+  'When a state is true but for the states that were saved after it: its period without the parts of others.';
 
 
 -- The live statuses are a constant: the partial indexes of node have it in their predicates, and a plan uses them only
@@ -129,7 +129,7 @@ comment on function pgmem.is_live is
   'Whether a memory is live: its status is, and it is true now by valid_from and valid_to.';
 
 
--- Of two writes in one microsecond the second counts as recorded in the next one.
+-- A second write in one microsecond counts as recorded in the next one.
 create or replace function pgmem.present_moment(p_recorded_at timestamptz) returns timestamptz
 language sql stable parallel safe
 begin atomic
@@ -163,11 +163,12 @@ language sql stable rows 4 set search_path = pgmem, pg_temp as $$
   from held h;
 $$;
 comment on function pgmem.state_regions is
-  'When each state of a node is true, for who knows all that was recorded: its period without what others have taken.';
+  'When each state of a node is true, for who knows all that was recorded: its period without the parts that others have
+  taken.';
 
 
 -- Where another state on record has become the present one since the node was written, that state is read in its place.
--- What is returned has no turns_at where it is the present state.
+-- A present state is returned without turns_at.
 create or replace function pgmem.present(p_node pgmem.node) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
@@ -264,7 +265,7 @@ language sql immutable parallel safe
 begin atomic
   select p_status in ('active', 'approved', 'superseded', 'expired');
 end;
-comment on function pgmem.was_live_status is 'Whether a state of this status is shown when it is asked what was true.';
+comment on function pgmem.was_live_status is 'Whether a state of this status is shown in an answer about a past time.';
 
 
 create or replace function pgmem.is_hidden_status(p_status text) returns boolean
@@ -399,7 +400,7 @@ end;
 comment on function pgmem.tenant_of is $$
 The tenant of an organisation and a user, as the generated columns hold it.
 
-Without a user it is what the organisation shares; without both it is the public tenant, the separator alone.
+Without a user it is the shared part of the organisation; without both it is the public tenant, the separator alone.
 $$;
 
 
@@ -423,7 +424,7 @@ begin atomic
     'hex'))::bit(64)::bigint;
 end;
 comment on function pgmem.place_seed is
-  'What the scope keys of a place are made with: the first 64 bits of SHA-256 of a secret, a tenant and a place.';
+  'The key of the scope keys of a place: the first 64 bits of SHA-256 of a secret, a tenant and a place.';
 
 
 -- Tenant and place are names that somebody chooses, so they are hashed under the secret; labels are those of the store,

@@ -10,7 +10,7 @@
 -- require_reviewer or require_keeper.
 --
 -- A text becomes an order only from a person (is_of_a_person), and every answer that brings a memory says who said it
--- (said_by). The word of a person is what was last written at the command line or on the page, out of nothing else.
+-- (said_by). The word of a person is the text last written at the command line or on the page, out of nothing else.
 --
 -- Locks: check_token, through require_approval, locks the row of the token.
 
@@ -25,7 +25,7 @@ comment on function pgmem.is_member is
   'Whether the login is a member of a role. Roles are optional; a missing one has no members.';
 
 
--- Of the class of a server that is shutting down, so that a client keeps what it saves and sends it again.
+-- An error of the class of a server that is shutting down, so that a client keeps its saves and sends it again.
 create or replace function pgmem.require_here(p_state text, p_writes boolean) returns void
 language plpgsql stable as $$
 begin
@@ -194,22 +194,22 @@ begin
 end;
 $$;
 comment on function pgmem.outranked is
-  'Whether the trust of a memory exceeds that of a caller, so that what the caller does to it becomes a review.';
+  'Whether the trust of a memory exceeds that of a caller, so that a change of it by the caller becomes a review.';
 
 
 -- Who said it follows from the way in that wrote the present state, which only pgmem stamps:
---   cli, ui  a person: at a terminal, or signed in on the page. What a person takes over or edits is theirs from then on.
---   mcp      an agent.
+--   cli, ui  a person: at a terminal, or signed in on the page. A memory that a person takes over or edits is theirs from
+--   then on. mcp      an agent.
 --   sdk      a program. So is LangGraph, an OpenAI session and the memory tool of Anthropic.
 --   sql      a session that names no way in: a program, or an agent with a login, as often as a person at psql. A login
 --            bound to a tenant is always sql. A person there names that: set pgmem.source = 'cli'.
---   sync     what came out of a folder: a vault, notes that were imported. An agent, a plugin or a repository that was
+--   sync     contents of a folder: a vault, notes that were imported. An agent, a plugin or a repository that was
 --            cloned writes there as well as a person, and nobody has seen it since. States that pgmem sync brings keep
 --            the way in of the store that wrote them, as far as arrival believes it.
---   (hooks)  capture turns, whose trust is trust_turn at most: what a transcript says that a person said, it says.
+--   (hooks)  capture turns, whose trust is trust_turn at most: the transcript alone says that a person said it.
 -- The trust of the state is that of its way in, unless it was merged out of something less trusted, such as an agent's
 -- text: that is nobody's word. A review decides that a save is made, in the name of who asked; it makes no order of it.
--- No coalesce, so that the condition reaches the indexes of what persons wrote.
+-- No coalesce, so that the condition reaches the indexes of persons' memories.
 create or replace function pgmem.is_of_a_person(p_source text, p_trust_level float8) returns boolean
 language sql stable parallel safe
 begin atomic
@@ -225,7 +225,7 @@ begin atomic
   select case when pgmem.is_of_a_person(p_source, p_trust_level) then 'person' else 'agent' end;
 end;
 comment on function pgmem.said_by is
-  'Who said what a memory says: person; or agent, which is a program or a file too.';
+  'The author of the content of a memory: person; or agent, which is a program or a file too.';
 
 
 -- An older snapshot than a lock would store one fact twice.
@@ -252,7 +252,7 @@ begin atomic
       '(in SQL pgmem.org_id or pgmem.user_id), or use a login or token bound to a tenant.' end;
 end;
 comment on function pgmem.tenant_advice is
-  'What a caller does who names no tenant in a store that has tenants; null for any other caller.';
+  'The error of a caller who names no tenant in a store that has tenants; null for any other caller.';
 
 
 create or replace function pgmem.require_writer() returns pgmem.caller
@@ -273,7 +273,7 @@ $$;
 comment on function pgmem.require_writer is $$
 The caller, or an error: writing needs READ COMMITTED and, in a store with tenants, an identity.
 
-Every tenant would read what an anonymous caller wrote.
+Every tenant would read the memories of an anonymous caller.
 $$;
 
 

@@ -1,12 +1,12 @@
 -- Views of the rows a caller sees
 --
--- Verbs run with the rights of the owner, so these views are what keeps tenants apart: visible_node, visible_edge,
+-- Verbs run with the rights of the owner, so these views keep tenants apart: visible_node, visible_edge,
 -- visible_version and visible_attempt hold the rows of the tenants that the caller sees, and verbs read through them.
 -- A function that reads node itself compares the tenant with those that it looked up once, and its head names them.
 --
--- live_node adds the rule of what is live (07-truth). recorded_state puts the present and the earlier states of nodes
--- together; reads of the past take them from it through states_at (40-time-travel). memory_state is what verbs return
--- of them. The last four are what hygiene and reflection look at.
+-- live_node adds the rule of live memories (07-truth). recorded_state puts the present and the earlier states of nodes
+-- together; reads of the past take them from it through states_at (40-time-travel). memory_state has the columns that
+-- verbs return. The last four are the input of hygiene and reflection.
 --
 -- Locks: none. An upgrade drops and makes these views again only where their text changed.
 

@@ -38,7 +38,7 @@ begin
 end;
 $$;
 comment on function pgmem.backlog is $$
-The pending work of the whole store: texts to embed, open saves, and what an upgrade left to renew.
+The pending work of the whole store: texts to embed, open saves, and rows that an upgrade left to renew.
 
 NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
 $$;
@@ -126,13 +126,13 @@ begin
 end;
 $$;
 comment on function pgmem.sweep is $$
-Do one batch of what is due once an hour; remaining is above 0 while more is left.
+Do one batch of the hourly work; remaining is above 0 while more is left.
 
 Records of finished saves are deleted after save_attempt_days; the arguments of other saves and the previews of
 approvals are removed after save_arguments_days; captured turns are deleted after turn_days, changes in the feed
-after feed_days, what was recalled after recall_days. Memories below decay_archive_below are archived, if that setting
-is above 0 and the login is the owner or a reviewer. The turns and memories that others rest on are compared once a day. A call while another worker sweeps does nothing. States that have
-become true are made the present ones.
+after feed_days, records of recall after recall_days. Memories below decay_archive_below are archived, if that setting
+is above 0 and the login is the owner or a reviewer. The turns and memories that others rest on are compared once a day. A
+call while another worker sweeps does nothing. States that have become true are made the present ones.
 
 limit: How many records and memories at most, 1 to 5000.
 

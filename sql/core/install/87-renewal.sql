@@ -1,4 +1,4 @@
--- Renewal of what an earlier release stored
+-- Renewal of rows that an earlier release stored
 --
 -- A migration that changes how texts are composed, compared or searched names the steps of pgmem.renewal. They run
 -- after the transaction of the upgrade, a batch a call, by the functions of this release, while others read and save.
@@ -61,7 +61,7 @@ begin
 end;
 $$;
 comment on function pgmem.renew is $$
-Write a batch of what an earlier release stored again by the rules of this one.
+Write a batch of rows of an earlier release again by the rules of this one.
 
 Returns the name of the step, how many rows were written, and about how many of the step remain. The step is null once
 nothing is left.
@@ -101,14 +101,14 @@ begin
                              order by n.seq)::integer) end as session_place
     from pgmem.node n
     cross join lateral pgmem.composed(n.label, n.key, n.title, n.props, n.content_hash) c
-    -- What has a name was written by renew_names.
+    -- Named memories were written by renew_names.
     cross join lateral (select case when n.key is null then c.title else n.title end,
       case when n.key is null then c.props else n.props end) as kept(title, props)
     cross join lateral pgmem.derived(n.label, kept.title, kept.props, n.tenant, n.project_seq, n.session_id,
                                      n.text_config) d
     where n.seq > p_after and n.seq <= p_to
   ), hashed as (
-    -- Of two that are one by the rules of this release, the later one keeps its hash; hygiene proposes to merge them.
+    -- Where two are one by the rules of this release, the later one keeps its hash; hygiene proposes to merge them.
     select m.*, case when m.content_hash is distinct from m.hash_before and (
         exists (select from pgmem.node o
                 where o.scope_key = m.scope_key and o.tenant || '' = m.tenant and o.label = m.label
@@ -148,7 +148,7 @@ comment on function pgmem.renew_memories is
   'Write a range of nodes as this release would have stored them, with all that follows from their texts; how many.';
 
 
--- What a save has entered meanwhile is entered anew, under the lock of its scope.
+-- A memory that a save has entered meanwhile is entered anew, under the lock of its scope.
 create or replace function pgmem.renew_titles(p_after bigint, p_to bigint) returns bigint
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
@@ -207,4 +207,4 @@ begin
 end;
 $$;
 comment on function pgmem.renew_vectors is
-  'Of a range of nodes, set the vectors of hidden ones aside, and queue those whose text is another one now.';
+  'Set the vectors of hidden nodes of a range aside, and queue those whose text is another one now.';

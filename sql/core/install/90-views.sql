@@ -1,17 +1,17 @@
--- Views: what an analyst reads
+-- Views for analysts
 --
 -- Each kind of memory as its own table, with rows of every status. A view reads a function that runs with the
--- rights of the owner and returns the rows of the caller's tenants. A reader has no right to a table: what a condition
--- itself would find out through a plan (rows removed by a filter, an index that was or was not entered), it would
--- find out about rows of others. So conditions are evaluated on what the function returned. An upgrade drops and makes
--- the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
+-- rights of the owner and returns the rows of the caller's tenants. A reader has no right to a table: facts that a
+-- condition itself would find out through a plan (rows removed by a filter, an index that was or was not entered), it would
+-- find out about rows of others. So conditions are evaluated on the rows that the function returned. An upgrade drops and
+-- makes the views again only where the text of a chapter of views has changed, because an analyst's own views that read them
 -- are dropped with them.
 --
--- The schema pgmem_report has these views and nothing else, for tools that list what a schema holds: with it in the search
--- path, no view needs a schema name, and no function is in the way.
+-- The schema pgmem_report has these views and nothing else, for tools that list the contents of a schema: with it in the
+-- search path, no view needs a schema name, and no function is in the way.
 --
--- Every column has a comment: psql shows them with \d+, and make docs writes the page of views from them. What a
--- column means in several views is said once, in view_column.
+-- Every column has a comment: psql shows them with \d+, and make docs writes the page of views from them. The meaning
+-- of a column of several views is written once, in view_column.
 --
 -- Locks: none.
 
@@ -40,7 +40,7 @@ begin atomic
     when 'created_at' then 'When it was first saved.'
     when 'updated_at' then 'When it last changed.' end;
 end;
-comment on function pgmem.view_column is 'What a column of a view means, unless the view says otherwise.';
+comment on function pgmem.view_column is 'The meaning of a column of a view, unless the view says otherwise.';
 
 
 create or replace function pgmem.declare_view(p_name text, p_meaning text, p_query text) returns void
@@ -73,7 +73,7 @@ begin
 end;
 $$;
 comment on function pgmem.declare_view is
-  'Make a view for analysts: what it is and `column: meaning`, and the query of its function, rows_of_ and its name.';
+  'Make a view for analysts: its definition and `column: meaning`, and the query of its function, rows_of_ and its name.';
 
 
 -- The views were dropped before this chapter runs. The functions that they read may have other columns now.
@@ -124,7 +124,7 @@ language sql immutable parallel safe
 begin atomic
   select p_props || jsonb_build_object('title', p_title, 'status', p_status);
 end;
-comment on function pgmem.state_parts is 'What can change of a memory from one state to the next, by name.';
+comment on function pgmem.state_parts is 'The fields of a memory that can change from one state to the next, by name.';
 
 
 -- Reads node_version by the seq of a row that the caller sees.
@@ -329,7 +329,8 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   from pgmem.states_at((p_day + 1)::timestamptz - interval '1 microsecond', null) s where pgmem.is_memory(s.label)
 $$;
 comment on function pgmem.memory_at is $$
-What was true at the end of a day, as far as is known now: select * from memory_at('2026-09-01') where project = 'shop'.
+Memories that were true at the end of a day, as far as is known now: select * from memory_at('2026-09-01') where project =
+'shop'.
 
 A memory that was replaced since is there in the state that was true then.
 
@@ -343,7 +344,7 @@ begin
       'language sql stable security definer set search_path = pgmem, pg_temp as '
       '$$ select * from pgmem.memory_at(p_day) $$', pg_get_function_result('pgmem.memory_at'::regproc));
     comment on function pgmem_report.memory_at is
-      'What was true at the end of a day, as far as is known now, as pgmem.memory_at.';
+      'Memories that were true at the end of a day, as far as is known now, as pgmem.memory_at.';
   end if;
 end $do$;
 

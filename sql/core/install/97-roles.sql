@@ -88,10 +88,10 @@ language sql stable set search_path = pgmem, pg_temp as $$
   having count(*) > 0;
 $$;
 comment on function pgmem.open_to_all is $$
-Return the statements that take from PUBLIC what allows one login to stop the whole server.
+Return the statements that take from PUBLIC the rights that allow one login to stop the whole server.
 
 These are the functions of advisory locks and large objects, and temporary tables in this database. No row: all is revoked.
-The owner of the database or a superuser runs them; pgmem init --roles tries to, and pgmem doctor shows what is left.
+The owner of the database or a superuser runs them; pgmem init --roles tries to, and pgmem doctor shows the rest.
 $$;
 
 
@@ -110,7 +110,8 @@ begin
 end;
 $$;
 comment on function pgmem.revoke_from_all is
-  'Take from PUBLIC what allows one login to stop the whole server, as far as the caller may; open_to_all names what is left.';
+  'Take from PUBLIC the rights that allow one login to stop the whole server, as far as the caller may; open_to_all names the
+  rest.';
 
 
 create or replace function pgmem.give_to_owner(p_owner name) returns void
@@ -207,7 +208,7 @@ $$;
 comment on function pgmem.grant_reports is 'Let a role read the views of the schema pgmem_report, and nothing else.';
 
 
--- The role sees what the login of a store without tenants sees: it is bound to none and may name none.
+-- The role sees as much as the login of a store without tenants: it is bound to none and may name none.
 create or replace function pgmem.make_report_login(p_password text default null) returns text
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
@@ -227,7 +228,7 @@ $$;
 comment on function pgmem.make_report_login is $$
 Make the login pgmem_report, which reads the views of its schema alone; its name.
 
-password: What it connects with over TCP; unset: what it has, or none.
+password: For connections over TCP; unset: the present one, or none.
 $$;
 select pgmem.declare_verb('make_report_login', p_rights => 'owner', p_effect => 'repeat', p_answer => 'str', p_reach => 'cell');
 

@@ -1,10 +1,10 @@
 -- Settings of functions
 --
--- What no session may set inside a function. Rights are granted after the chapters, by grant_rights (97-roles). Locks:
--- none.
+-- Settings that no session may change inside a function. Rights are granted after the chapters, by grant_rights (97-roles).
+-- Locks: none.
 
 
--- What a session sets about reading and reporting statements holds inside the functions that it calls. With
+-- Settings of a session about reading and reporting statements hold inside the functions that it calls. With
 -- standard_conforming_strings off a pattern is read without its backslashes, and stays so in the session; with
 -- client_min_messages at log and debug_print_plan on, the session gets the plan of every statement that runs as the
 -- owner, whose estimates come from the rows of all tenants.

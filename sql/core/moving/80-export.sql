@@ -2,7 +2,7 @@
 --
 -- An export is a header and records, in parts: vocabulary, project, focus, node, edge, run, files, intent, save. A
 -- client reads the parts in this order, page by page, in one REPEATABLE READ transaction, so that memory stays flat on
--- both sides and all pages show one moment. Projects and focus areas come before what is in them, edges after both
+-- both sides and all pages show one moment. Projects and focus areas come before their contents, edges after both
 -- their ends. A node is one line with its earlier states, so an import takes it whole or not at all.
 --
 -- Left out are tokens and logins, which are secrets and rights of a server; settings, which belong to its owner; and

@@ -1,17 +1,17 @@
--- Import: what may arrive, whose it becomes, and where it belongs
+-- Import: records that may arrive, their owner and their scope
 --
 -- Whatever comes from outside goes through one gate, by whichever way it comes: as_arrived and require_arrival for the
 -- records of another store (86-apply-changes), require_form for those of a file (82-import), require_times and
--- require_no_steering for the memories of another system (83-import-memories). Of everybody, a record is of a form that a
--- store makes, within the limits of this one, and has times of years that all clients read. None of these is still to come,
--- but in a file, which may hold the only copy.
--- Of a caller who does not vouch, it is what a save would have made of it: it goes through the constructor of its kind, a
+-- require_no_steering for the memories of another system (83-import-memories). A record has a form that a store makes,
+-- whoever brings it, within the limits of this one, and has times of years that all clients read. None of these is still to
+-- come, but in a file, which may hold the only copy.
+-- A caller who does not vouch brings records as a save would have made them: it goes through the constructor of its kind, a
 -- card is a draft, an insight is pending, a review asks for a verb with its arguments and names no result, but
--- for one between two decisions that are stored here, and what would be shared or steers agents is refused. One record that
--- is refused leaves the others.
+-- for one between two decisions that are stored here, and a record that would be shared or steers agents is refused. One
+-- record that is refused leaves the others.
 --
--- An import gives each line of a file an owner (import_owner), finds what its ids mean here (imported_node) and where
--- its project and focus area are (import_place). 82-import writes nodes and edges with these; the lines that need no
+-- An import gives each line of a file an owner (import_owner), finds the memories of its ids (imported_node) and its
+-- project and focus area (import_place). 82-import writes nodes and edges with these; the lines that need no
 -- place, words of the vocabulary and the work on cards, are taken here.
 --
 -- An id of the file keeps its meaning across imports: a node that was merged with an existing one, or whose id
@@ -204,7 +204,7 @@ begin
 end;
 $$;
 comment on function pgmem.vouches is
-  'Whether a caller is believed about who wrote and who approved what it brings: the owner or a reviewer, no agent.';
+  'Whether a caller is believed about the authors and approvers of its records: the owner or a reviewer, no agent.';
 
 
 create or replace function pgmem.author_of(p_trust_level float8, p_caller pgmem.caller) returns pgmem.caller
@@ -218,7 +218,7 @@ begin
 end;
 $$;
 comment on function pgmem.author_of is
-  'A caller with the trust that a change was recorded with, where that is lower: it undoes what its author might undo.';
+  'A caller with the trust that a change was recorded with, where that is lower: it undoes as much as its author might.';
 
 
 -- In one statement for all states of a record: most are right.
@@ -271,8 +271,8 @@ $$;
 comment on function pgmem.require_numbers is 'An error where the states of a record have numbers that no store gives.';
 
 
--- A name that an earlier release took stays: only what none of them made is refused, and what exceeds a limit of this store,
--- which whoever keeps it may raise. It reads the few fields of a kind by their index.
+-- A name that an earlier release took stays: refused are names that none of them made, and names above a limit of this store,
+-- which its owner may raise. It reads the few fields of a kind by their index.
 create or replace function pgmem.require_form(p_record jsonb) returns void
 language plpgsql stable set search_path = pgmem, pg_temp set enable_seqscan = off as $$
 declare
@@ -323,7 +323,7 @@ comment on function pgmem.require_form is
   'An error where a memory, or one of its states, is none that a store makes, whoever brings it.';
 
 
--- The constructor of a kind cleans what a state has; it adds nothing that the state lacks, so that one that a store has
+-- The constructor of a kind cleans the fields of a state; it adds nothing that the state lacks, so that one that a store has
 -- made arrives as it is.
 create or replace function pgmem.as_saved(p_state jsonb, p_label pgmem.label, p_caller pgmem.caller) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
@@ -451,7 +451,7 @@ begin
 end;
 $$;
 comment on function pgmem.as_asked is
-  'A save under review of a caller who does not vouch: what it asks for, and nothing of what became of it.';
+  'A save under review of a caller who does not vouch: its request without its outcome.';
 
 
 create or replace function pgmem.as_arrived(p_record jsonb, p_caller pgmem.caller) returns jsonb
@@ -500,7 +500,7 @@ $$;
 comment on function pgmem.as_arrived is $$
 A record of another store as this one believes it, or an error where it is none that a store has made.
 
-Of a caller who does not vouch for it: without who wrote and who approved it, and as a save would have made it.
+A record of a caller who does not vouch for it: without who wrote and who approved it, and as a save would have made it.
 $$;
 
 

@@ -1,11 +1,11 @@
 -- Import: the lines of an export
 --
--- import_records takes one batch of lines in one transaction. What exists already stays as it is: a line is taken,
+-- import_records takes one batch of lines in one transaction. Existing memories stay as they are: a line is taken,
 -- present (its id exists), or merged (its name or content exists). So an import that was interrupted between two
 -- batches is run again from the beginning, and a second import of the same file changes nothing. Times, history and
--- trust are written as the file has them, so the verb is for the owner and reviewers. Names and what follows from texts
--- (hash, words, lexemes) are composed as this release does (06-derived), whichever release wrote the file, and records
--- of a release without periods get them by the rules that saves follow (07-truth).
+-- trust are written as the file has them, so the verb is for the owner and reviewers. Names and the columns that follow
+-- from texts (hash, words, lexemes) are composed as this release does (06-derived), whichever release wrote the file, and
+-- records of a release without periods get them by the rules that saves follow (07-truth).
 --
 -- A batch is taken in kinds: vocabulary, projects, focus areas, nodes, edges, the rest. An error names the line; the
 -- importer then sends each half of the batch for itself, so that a broken line leaves out itself alone.
@@ -118,7 +118,7 @@ begin
 end;
 $$;
 comment on function pgmem.with_periods is
-  'A record of a release that kept no periods, with those of its states worked out from what was set and when.';
+  'A record of a release that kept no periods, with those of its states, worked out from the settings and their times.';
 
 
 create or replace function pgmem.import_versions(p_node pgmem.node, p_versions jsonb, p_owner pgmem.caller) returns void
@@ -354,7 +354,7 @@ exception when integrity_constraint_violation or data_exception or sqlstate 'PM0
 end;
 $$;
 comment on function pgmem.import_records is $$
-Take a batch of the lines of an export; what exists already stays as it is.
+Take a batch of the lines of an export; existing memories stay as they are.
 
 Returns the numbers of lines that were taken, present (their id exists) and merged (their name or content exists).
 A line with a mistake refuses the whole batch; pgmem import then sends each half of it, down to the line.

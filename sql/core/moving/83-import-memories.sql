@@ -6,8 +6,8 @@
 -- two memories. A record that cannot be stored is left out with the reason, and the others are stored.
 --
 -- A record is known again by its source, label and name (memory_reference, kept in pgmem.imported), so a file can be
--- imported again: what it says anew is updated, what was forgotten here stays forgotten, and a status that was given
--- here stays. A dry run does the same and rolls it back.
+-- imported again: its new texts are updated, memories forgotten here stay forgotten, and a status that was given here stays
+-- . A dry run does the same and rolls it back.
 --
 -- The trust of the file holds where an owner or a reviewer imports; else no memory gets more than the caller's.
 --
@@ -91,7 +91,7 @@ $$;
 comment on function pgmem.insert_foreign is 'Store a new memory of another system; its recorded time is this moment.';
 
 
--- A status that was given here since stays: a file says what was so when it was written.
+-- A status that was given here since stays: a file describes the time when it was written.
 create or replace function pgmem.updated_foreign(p_old pgmem.node, p_new pgmem.node) returns pgmem.node
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
@@ -117,7 +117,7 @@ begin
 end;
 $$;
 comment on function pgmem.updated_foreign is
-  'A stored memory with what a file says of it now; nothing is stored yet.';
+  'A stored memory with the new values of a file; nothing is stored yet.';
 
 
 create or replace function pgmem.import_memory(
@@ -278,7 +278,7 @@ out, with the reason. A project that does not exist is created.
 source: The name of the other system; a record is known again by it.
 records: A list of objects: label, name, properties, status, confidence, trust_level, created_at, updated_at,
   valid_from and valid_to; or from, relation and to, where an end is [label, name].
-dry_run: Only say what would become of each record.
+dry_run: Only report the outcome of each record.
 
 InvalidArgument: no project is named, or records is not a list.
 $$;

@@ -40,7 +40,7 @@ begin
     (select d.oid from pg_database d where d.datname = current_database()))), 12);
 end;
 $$;
-comment on function pgmem.feed_name is 'What the cursors of this feed begin with: it differs in every store and copy.';
+comment on function pgmem.feed_name is 'The beginning of the cursors of this feed: it differs in every store and copy.';
 
 
 create or replace function pgmem.feed_horizon() returns xid8
@@ -79,7 +79,7 @@ begin
   select c.stamp, c.seq into stamp, seq from pgmem.change c where c.stamp < p_horizon
   order by c.stamp desc, c.seq desc limit 1;
   select f.kept_stamp, f.kept_seq into strict v_kept from pgmem.feed f;
-  -- Of changes that were written at one time an earlier one may be left, although a later one is kept no longer.
+  -- An earlier change of one time may be left, although a later one is kept no longer.
   if stamp is null or (stamp, seq) < (v_kept.kept_stamp, v_kept.kept_seq) then
     stamp := v_kept.kept_stamp;
     seq := v_kept.kept_seq;
@@ -96,7 +96,7 @@ begin atomic
   select left(md5(p_stamp::text || '/' || p_seq::text || '/' || p_id::text || '/' || extract(epoch from p_at)::text), 8);
 end;
 comment on function pgmem.change_digest is
-  'What a cursor knows a change by: a store that was set back gives its number to another one.';
+  'The mark of a change in a cursor: a store that was set back gives its number to another one.';
 
 
 create or replace function pgmem.feed_cursor(p_stamp xid8, p_seq bigint) returns text
@@ -253,20 +253,21 @@ begin
 end;
 $$;
 comment on function pgmem.changes is $$
-Read a page of the feed: what changed, in the order of commits, in what the caller sees.
+Read a page of the feed: changes, in the order of commits, to memories that the caller sees.
 
-Of each change: subject (memory, edge, review, project), kind, id, label, version, project, at, and the cursor behind it.
+A change has subject (memory, edge, review, project), kind, id, label, version, project, at, and the cursor behind it.
 A reader that goes on with the cursor of the page misses nothing and reads nothing twice, whatever transactions overlap.
 A change is shown when no transaction that began before it is still running; held says that some wait for that, so
 that a reader looks again soon. more says that the page is full.
 
 after: The cursor of the page before; unset: from the oldest change that is kept; now: only the cursor of this moment.
 content: The present state of each memory, edge or review too, as a line of an export, beside its last change.
-all_tenants: The changes of every tenant, instead of what the caller sees.
+all_tenants: The changes of every tenant, instead of those that the caller sees.
 vectors: Whether the content holds vectors.
-without: What the cursors of another store begin with: what came from there and is the same on both sides is left out.
+without: The beginning of another store's cursors: changes that came from there and are the same on both sides are left out.
 
-CursorLost: The cursor is of another store, of a past of it that is no more, or older than what the feed keeps.
+CursorLost: The cursor is of another store, of a past of it that is no more, or older than the oldest change that the feed
+  keeps.
 InvalidArgument: after is not a cursor.
 MemoryNotFound: no such project exists.
 NotPermitted: All tenants, and the login is neither owner nor reviewer.
@@ -298,7 +299,7 @@ set bytea_output = 'hex' as $$
     end;
 $$;
 comment on function pgmem.change_record is
-  'What a change is about, as it is now, in the form of a line of an export; of a purged memory its tombstone.';
+  'The subject of a change, as it is now, in the form of a line of an export; of a purged memory its tombstone.';
 
 
 create or replace function pgmem.prune_feed(p_limit integer) returns integer
@@ -417,7 +418,8 @@ A front asks all cells; its cursor is that of each, with a space between them.
 
 after: The cursor of the call before, or now.
 
-CursorLost: The cursor is of another store, of a past of it that is no more, or older than what the feed keeps.
+CursorLost: The cursor is of another store, of a past of it that is no more, or older than the oldest change that the feed
+  keeps.
 NotPermitted: The login is neither the owner nor a member of pgmem_trusted.
 $$;
 select pgmem.declare_verb('changed_tenants', p_rights => 'worker', p_effect => 'look', p_reach => 'sum');

@@ -1,7 +1,7 @@
 -- Labels and relations
 --
--- The registry says which labels a memory can have, what names a memory of each, which of its properties are searched,
--- and which relations join which labels. A release brings its own vocabulary; init_schema adds the owner's, so that
+-- The registry says which labels a memory can have, the property that names a memory of each, which of its properties are
+-- searched, and which relations join which labels. A release brings its own vocabulary; init_schema adds the owner's, so that
 -- remember and relate can use it.
 --
 -- A name that is present stays as it is. The same definition again is accepted; another one is an error, because texts
@@ -205,7 +205,8 @@ begin
   return p_name;
 end;
 $$;
-comment on function pgmem.require_name is 'A name of the vocabulary; one of another form is an error that says what it is not.';
+comment on function pgmem.require_name is 'A name of the vocabulary; one of another form is an error that names the broken
+rule.';
 
 
 create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label

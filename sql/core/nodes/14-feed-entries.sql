@@ -1,4 +1,4 @@
--- What enters the feed of changes
+-- Entries of the feed of changes
 --
 -- Triggers (95-triggers) write each change of a memory, an edge, a review or a project to pgmem.change, in the transaction
 -- that made the change; 84-feed says how their order agrees with that of commits.
@@ -102,8 +102,8 @@ declare
   v_edge pgmem.edge := coalesce(new, old);
   v_told boolean;
 begin
-  -- The rows of an edge that goes with a memory say nothing beyond that. Of two ends in one organisation, the one with
-  -- the longer list of owners is seen by fewer callers.
+  -- The rows of an edge that goes with a memory say nothing beyond that. Where both ends are in one organisation, the one
+  -- with the longer list of owners is seen by fewer callers.
   insert into pgmem.change (stamp, subject, kind, id, other_id, label, project, tenant, at)
   select pgmem.change_stamp(), 'edge', case tg_op when 'INSERT' then 'related' else 'unrelated' end, s.id, d.id,
          v_edge.rel, coalesce(s.project, d.project),

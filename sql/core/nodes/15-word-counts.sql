@@ -1,10 +1,10 @@
 -- The counts of words
 --
 -- BM25 needs to know how many memories a scope holds, how long they are, and how many hold a word. These counts are
--- kept for scopes of every size, without a row that every save would wait for: about one save in 64 adds up what its
--- tenant has written since the last time, if no other transaction is doing so. A word that has no count yet is counted
--- when it is searched, which is cheap, as only memories of the last moments can hold it. So is a name as a whole, which
--- few memories hold. The worker counts again where a tenth has changed.
+-- kept for scopes of every size, without a row that every save would wait for: about one save in 64 adds up the words
+-- that its tenant has written since the last time, if no other transaction is doing so. A word that has no count yet is
+-- counted when it is searched, which is cheap, as only memories of the last moments can hold it. So is a name as a whole,
+-- which few memories hold. The worker counts again where a tenth has changed.
 --
 -- Locks: the row of a tenant in word_count while its words are counted; a save that finds it locked leaves the counting
 -- to the next one. Only the two first saves of a tenant that count may wait for each other.
@@ -78,7 +78,7 @@ begin
 end;
 $$;
 comment on function pgmem.count_words is
-  'Add what a tenant has written since the last time to the counts of its projects, unless another transaction is '
+  'Add the words that a tenant has written since the last time to the counts of its projects, unless another transaction is '
   'doing so; whether more is left.';
 
 

@@ -1,11 +1,11 @@
 -- States
 --
--- What is said of a named thing are states, each with a period on the axis of truth, and they may be saved in any order.
--- A state that is saved with a valid_from holds for its period, whatever was said of that before (the sequenced update of
--- SQL:2011), and what was said of other times stays. A period without an end is open: it reaches to where a state begins
+-- Statements about a named thing are states, each with a period on the axis of truth, and they may be saved in any order.
+-- A state that is saved with a valid_from holds for its period, over any earlier one for that time (the sequenced update of
+-- SQL:2011), and states of other times stay. A period without an end is open: it reaches to where a state begins
 -- that was saved before it and begins after it, and it covers the open ones that begin before it. These stay on record, so
--- that an end that is set later says the same as one that was set at once: what it covered is true again behind it. The
--- parts that a state leaves to others are in yields.
+-- that an end that is set later says the same as one that was set at once: the states that it covered are true again behind
+-- it. The parts that a state leaves to others are in yields.
 --
 -- A change without a valid_from takes the place of the present state, and of the open ones that it covers (number_version).
 --
@@ -197,8 +197,8 @@ begin
 end;
 $$;
 comment on function pgmem.state_that_begins is
-  'A node as it is where a period begins: what a save of that period changes. A state that nobody dated counts where it '
-  'begins within the period; without any the node has no properties.';
+  'A node as it is where a period begins: the state that a save of that period changes. A state that nobody dated counts where '
+  'it begins within the period; without any the node has no properties.';
 
 
 create or replace function pgmem.add_state(
@@ -292,7 +292,7 @@ begin
 end;
 $$;
 comment on function pgmem.add_state is $$
-Record what is true of a node for a period, beside what is on record for other times. p_new has a valid_from.
+Record the state of a node for a period, beside the states on record for other times. p_new has a valid_from.
 
 node is the node in its present state. contradicts is its present state where both are open and the new one begins
 before it: both would be true now, so a person decides. p_sure: it takes the whole period, as a person has decided.

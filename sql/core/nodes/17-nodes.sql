@@ -4,7 +4,7 @@
 -- project) and their own fields, and store it by insert_node; they change it by update_node or set_status and remove
 -- it by delete_node. Nothing else writes node, maintenance of many rows at once apart.
 --
--- What must hold for every write is a trigger (95-triggers), so that no verb can forget it: the earlier state goes to
+-- A rule of every write is a trigger (95-triggers), so that no verb can forget it: the earlier state goes to
 -- node_version, its period and that of the new state are set (07-truth), and a title that is no longer live leaves the
 -- near-duplicate index. Recorded times never run backwards: they are taken under the row's lock.
 --
@@ -128,7 +128,7 @@ begin
   end if;
   insert into pgmem.dedup_token (node_seq, scope_key, token, signature, size, weight)
   select p_node.seq, p_node.scope_key, e.token, e.signature, e.size, e.weight from pgmem.title_entries(p_ranked) e
-  -- Of two words with one hash.
+  -- Two words with one hash.
   on conflict do nothing;
   return found;
 end;
@@ -209,7 +209,7 @@ $$;
 comment on function pgmem.rule_hash is 'The text of a rule as declined_rule knows it.';
 
 
--- Not a session, which says what was done in it. Whether the memory is live is asked by the caller. Inlined.
+-- Not a session, which describes the work done in it. Whether the memory is live is asked by the caller. Inlined.
 create or replace function pgmem.waits_as_rule(p_node pgmem.node) returns boolean
 language sql stable
 begin atomic
@@ -302,7 +302,7 @@ begin
 end;
 $$;
 comment on function pgmem.delete_node is
-  'Delete a node and what hangs on it, and count that. The caller holds its scope lock.';
+  'Delete a node and its dependent rows, and count them. The caller holds its scope lock.';
 
 
 -- By token, as the index of dedup_token is: a foreign key and an index by node would cost every save and serve this
@@ -350,8 +350,8 @@ begin
   if found then
     perform pgmem.notify_change();
   end if;
-  -- An end that was set, or the return of what was forgotten, may let another state on record be the present one. Asked first: an update of no row would call
-  -- this trigger again.
+  -- An end that was set, or the return of a forgotten state, may let another state on record be the present one. Asked first:
+  -- an update of no row would call this trigger again.
   if exists (
       select from old_rows o cross join lateral (select * from pgmem.node m where m.seq = o.seq offset 0) m
       where m.version > o.version and not pgmem.end_moves(m.label)
@@ -366,7 +366,7 @@ begin
 end;
 $$;
 comment on function pgmem.record_version is $$
-Trigger: what an update does to nodes, in the history and in the feed.
+Trigger: the effects of an update of nodes, in the history and in the feed.
 
 The states before it go to node_version, each with the end of its period.
 $$;
@@ -375,7 +375,7 @@ $$;
 -- A change of updated_at or confidence alone makes no version, and neither does a renewal that only composes the
 -- characters of a text; last_hygiene_at of a project is a time, and so is the end of an item's time to live, which reads
 -- postpone. A revert brings the start of the state that it puts back in begins_at; whoever else writes a node leaves
--- begins_at as it was. A change of a state leaves to those saved after it what it left to them before, and one without a
+-- begins_at as it was. A change of a state leaves to later states the same time as before, and one without a
 -- valid_from ends with an open state those that it covers. Who gives a
 -- state its number (add_state, settled) has set all of this.
 create or replace function pgmem.number_version() returns trigger
@@ -428,7 +428,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
         from unnest(p_nodes) n) ranked;
 $$;
 comment on function pgmem.own_first is
-  'Of nodes, those of the nearest owner: the caller''s own, else its organisation''s, else public ones.';
+  'The nodes of the nearest owner: the caller''s own, else its organisation''s, else public ones.';
 
 
 create or replace function pgmem.which_node(p_nodes pgmem.node[], p_tenants text[]) returns text
@@ -444,7 +444,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   from unnest(p_nodes) n;
 $$;
 comment on function pgmem.which_node is
-  'The end of an error about a name that fits several nodes: their ids, projects and owners, and what to send.';
+  'The end of an error about a name that fits several nodes: their ids, projects and owners, and the argument to send.';
 
 
 -- Reads node itself, by tenants that are looked up once; a caller that has looked them up sends them.
@@ -471,7 +471,8 @@ comment on function pgmem.near_titles is
   'The names of live memories of a label that hold a part of a name that none has, as the end of a message; null: none.';
 
 
--- What a session is brought has the first 8 digits of its ids: in a store of 100 000 one in 40 000 of them is of two memories.
+-- Memories brought to a session have the first 8 digits of their ids: in a store of 100 000 one in 40 000 of them is of two
+-- memories.
 create or replace function pgmem.nodes_by_id(p_id text, p_tenants text[]) returns setof pgmem.node
 language plpgsql stable rows 1 set search_path = pgmem, pg_temp as $$
 begin
@@ -519,7 +520,7 @@ begin
       and (p_project_seq is null or n.project_seq = p_project_seq or n.project_seq is null)
     order by array_position(v_tenants, n.tenant), n.seq desc limit 20) n;
   if cardinality(v_nodes) > 1 then
-    -- Of several with one title, such as a decision and the one it superseded, a live one is meant; then the caller's
+    -- Where several have one title, as a decision and the one it superseded, a live one is meant; then the caller's
     -- own before its organisation's before a public one; then the one that is written as the name.
     select coalesce(array_agg(n) filter (where pgmem.is_live_status(n.status)), v_nodes) into v_nodes
     from unnest(v_nodes) n;
@@ -586,7 +587,7 @@ comment on function pgmem.named_memory is
   'The memory with an id, its first 8 digits, or a title; an error where the caller sees none, or several.';
 
 
--- The lock is a separate statement: the read after it sees what others did to the node meanwhile.
+-- The lock is a separate statement: the read after it sees changes that others made to the node meanwhile.
 create or replace function pgmem.locked(p_node pgmem.node) returns pgmem.node
 language sql volatile set search_path = pgmem, pg_temp as $$
   select pgmem.lock_scope((p_node).scope_key);

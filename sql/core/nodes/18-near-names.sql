@@ -1,7 +1,7 @@
 -- Near names
 --
 -- A name that is new and resembles an existing one may be a slip. It is stored all the same, because only its writer
--- knows, and the answer of the save lists what it resembles (near_names); nothing is joined unasked.
+-- knows, and the answer of the save lists the names that it resembles (near_names); nothing is joined unasked.
 --
 -- Names are compared by their trigrams (01-words), and by whether one letter was slipped or two were swapped, which
 -- changes most trigrams of a short name. Candidates are few and found by the index node_key_unique: of each

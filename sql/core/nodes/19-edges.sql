@@ -45,7 +45,7 @@ begin
       coalesce(array_to_string(v_relation.from_labels, ' or '), 'any label'),
       coalesce(array_to_string(v_relation.to_labels, ' or '), 'any label'), p_from.label, p_to.label);
   end if;
-  -- Neither an export nor an exchange has what the store makes itself, so an edge to it would stay behind.
+  -- Neither an export nor an exchange has the nodes that the store makes itself, so an edge to it would stay behind.
   if pgmem.is_of_store(p_from.label) or pgmem.is_of_store(p_to.label) then
     raise exception using errcode = 'PM011', message = format(
       'A %s is of the store itself; join memories, projects or focus areas.',

@@ -8,7 +8,8 @@
 -- beside the other, and the two are in conflict. The nearest are named in the answer of each save, whatever they are, but
 -- for those of which somebody has said that both hold (held_beside).
 --
--- What a plain statement contradicts (05-statements) is found among the statements of the same place that begin alike.
+-- The memories that a plain statement contradicts (05-statements) are found among the statements of the same place that begin
+-- alike.
 --
 -- The order of title words is a snapshot of each scope (token_frequency). Words that came later count as rare and bring
 -- more candidates, so it is taken anew when the titles of the scope have doubled (dedup_due, refresh_dedup): 50 000
@@ -100,8 +101,8 @@ comment on function pgmem.same_content is
   'The live node of a scope with the same content; else, as expired_seq, the one to expire before it is stored again.';
 
 
--- Exact. A match of sizes n, m needs an overlap o with 3 o >= n + m. Of the first shared token, with rank i here and
--- position p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks), and the same of
+-- Exact. A match of sizes n, m needs an overlap o with 3 o >= n + m. The first shared token has rank i here and position
+-- p there: o <= n - i + 1 and o <= m - p + 1; and o <= n - (bits of ours that theirs lacks), and the same of
 -- theirs.
 create or replace function pgmem.title_candidates(p_ranked bigint[], p_scope_key bigint) returns table (node_seq bigint)
 language sql stable
@@ -150,7 +151,7 @@ end;
 comment on function pgmem.as_near is 'A near decision as the answer of a save names it; p_words are those of the new title.';
 
 
--- What title_candidates brings is compared without jaccard(), whose call costs more than the comparison. A number that one
+-- The rows of title_candidates are compared without jaccard(), whose call costs more than the comparison. A number that one
 -- title has alone is seen in its words, so thousands of titles of one template are passed over without reading them. Reads
 -- node itself, by the tenant.
 create or replace function pgmem.near_duplicate(
@@ -262,7 +263,7 @@ comment on function pgmem.is_newest is 'Whether no live statement outdates a mem
 
 
 -- The nearest in the order of statements share the longest beginning, so a few on each side are enough: with a thousand
--- statements of one subject and verb the twin is listed with. What is outdated already contradicts nothing any more.
+-- statements of one subject and verb the twin is listed with. An outdated memory contradicts nothing any more.
 create or replace function pgmem.contradicted(p_node pgmem.node) returns table (
   seq bigint,
   id uuid,
@@ -307,8 +308,8 @@ comment on function pgmem.contradicted is
   'one writer, and whether the other one holds from a later time.';
 
 
--- Of two plain statements of one writer the later one holds. What two writers say, and decisions, may both be true: a
--- person sees them. In what an organisation shares, a name or none says not whose agent wrote.
+-- The later one of two plain statements of one writer holds. Statements of two writers, and decisions, may both be true: a
+-- person sees them. In the shared memories of an organisation, a name or none says not whose agent wrote.
 create or replace function pgmem.record_contradictions(
   p_node pgmem.node,
   p_beside bigint[] default '{}'
@@ -347,8 +348,8 @@ $$;
 comment on function pgmem.record_contradictions is $$
 Compare a stored memory with the statements of its place, and relate it to those it contradicts.
 
-Returns objects of id, axis, theirs and ours; none for what has ended, nor for those that hold beside it. The scope is locked first: of two writers at once,
-one sees the other.
+Returns objects of id, axis, theirs and ours; none for a memory that has ended, nor for those that hold beside it. The scope
+is locked first: of two writers at once, one sees the other.
 $$;
 
 
@@ -363,7 +364,7 @@ begin
 end;
 $$;
 comment on function pgmem.outdate_fact is
-  'The conflict of an entity''s fact with the one that takes its place; what the former fact outdated holds again.';
+  'The conflict of an entity''s fact with the one that takes its place; memories that the former fact outdated hold again.';
 
 
 -- Counts over all tenants name no tenant, so the worker may read them.

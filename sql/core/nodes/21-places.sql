@@ -6,7 +6,8 @@
 --
 -- Shared memories need a shared project: one that is the caller's alone would show its name to others.
 --
--- Locks: ensure_project and ensure_focus: the scope of what they make, in a statement before the look that it guards.
+-- Locks: ensure_project and ensure_focus: the scope of the project or focus area, in a statement before the look that it
+-- guards.
 
 
 create or replace function pgmem.place_node(

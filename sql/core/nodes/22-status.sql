@@ -1,7 +1,7 @@
 -- The state of the store
 --
--- status counts what the caller sees and names the server, the release and the tier. A server without AGE or pgvector
--- is a lower tier, not an error. isolation_layers is how many barriers separate tenants: 2
+-- status counts the memories that the caller sees and names the server, the release and the tier. A server without AGE or
+-- pgvector is a lower tier, not an error. isolation_layers is how many barriers separate tenants: 2
 -- where the roles are made and row-level security holds (96-policies), else 1, the verbs alone.
 --
 -- wal_position is for a program with a replica: it compares where the primary and the replica are in the log.
@@ -41,7 +41,7 @@ begin
 end;
 $$;
 comment on function pgmem.status is $$
-The server, the tier, the release and, in numbers, what the caller sees.
+The server, the tier, the release and, the numbers of memories that the caller sees.
 $$;
 select pgmem.declare_verb('status', p_rights => 'reader', p_effect => 'read', p_answer => 'Status',
   p_reads_all => 'It counts all memories.');
@@ -79,7 +79,7 @@ system text, database text, recovering boolean, log_bytes bigint
 $$);
 
 -- A primary reports the last record inserted, so that no visible commit lies beyond it; a replica
--- reports what it has replayed.
+-- reports the last record replayed.
 create or replace function pgmem.wal_position() returns pgmem.wal_position_answer
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -101,8 +101,8 @@ $$;
 select pgmem.declare_verb('wal_position', p_rights => 'reader', p_effect => 'look', p_reach => 'cell');
 
 
--- A word of an agent takes effect at once: nobody need decide before the next agent is warned. What a person said keeps
--- its place, and is marked.
+-- A word of an agent takes effect at once: nobody need decide before the next agent is warned. A person's word keeps its
+-- place, and is marked.
 create or replace function pgmem.marked_wrong(p_items jsonb[], p_tenants text[]) returns jsonb[]
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare

@@ -1,7 +1,7 @@
 -- The project of a repository
 --
 -- A repository has one project, wherever it is checked out and whatever its folder is called. The node of the project
--- keeps by what the repository was known (props.repository): remotes (host/path, without login and scheme), the roots
+-- keeps the identity of the repository (props.repository): remotes (host/path, without login and scheme), the roots
 -- of its history, and places (a digest of machine and common directory, no path). A repository is that of a project
 -- that shares
 --
@@ -13,7 +13,7 @@
 -- has no more of a project with memories gets its own project, and a person is asked: it asks for a project that was made
 -- by its name alone and has one of its names, for one with its remote where the roots of either are not known, or for one
 -- with its root where one of the two has no remote. The answer is a place (yes), or nothing more (no).
--- props.repository keeps what is asked for (asks) and the places that a person answered for (said).
+-- props.repository keeps the question (asks) and the places that a person answered for (said).
 --
 -- Locks: the scope of projects.
 
@@ -63,7 +63,7 @@ begin
   end if;
   v_answer.created := false;
   v_node := pgmem.project_of_repository(v_caller, v_known);
-  -- Most calls find what is known already, and take no lock.
+  -- Most calls find a known identity, and take no lock.
   if p_answer is not null or v_node.seq is null
     or pgmem.repository_with(v_node.props -> 'repository', v_known) <> v_node.props -> 'repository'
   then
@@ -111,7 +111,7 @@ begin
 end;
 $$;
 comment on function pgmem.open_project is $$
-Find the project of a repository by what it is known by, else of a name alone, or make it.
+Find the project of a repository by its identity, else of a name alone, or make it.
 
 A name and an address prove nothing: a repository that has only these of a project with memories gets a separate
 project, and the answer says which one it asks for.
@@ -140,7 +140,7 @@ begin
 end;
 $$;
 comment on function pgmem.require_known is
-  'An error where what a repository is known by has a control character or is longer than a title.';
+  'An error where the identity of a repository has a control character or is longer than a title.';
 
 
 create or replace function pgmem.project_of_repository(p_caller pgmem.caller, p_known jsonb) returns pgmem.node
@@ -244,7 +244,7 @@ begin
   perform pgmem.update_node(p_node);
 end;
 $$;
-comment on function pgmem.forget_repository is 'Take what a repository is known by from the project that had it.';
+comment on function pgmem.forget_repository is 'Take the identity of a repository from the project that had it.';
 
 
 create or replace function pgmem.shares(p_kept jsonb, p_known jsonb, p_part text) returns boolean
@@ -276,7 +276,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   from unnest('{remotes,roots,places}'::text[]) as part;
 $$;
 comment on function pgmem.repository_with is
-  'What a repository is known by, with what it is known by now.';
+  'The stored identity of a repository, with the present one added.';
 
 
 create or replace function pgmem.new_project_of_repository(p_caller pgmem.caller, p_names text[]) returns pgmem.node

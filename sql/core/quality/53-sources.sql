@@ -1,11 +1,11 @@
--- Sources: what a memory rests on
+-- Sources: the grounds of a memory
 --
--- The turn that an extraction proved it by (quote and turn, 78-extraction-proof), the evidence of a card, and what its
--- property citation lists: a turn or another memory by id, a URL, a file (path, path:3-9, path@commit), a ticket.
+-- The turn that an extraction proved it by (quote and turn, 78-extraction-proof), the evidence of a card, and the list
+-- in its property citation: a turn or another memory by id, a URL, a file (path, path:3-9, path@commit), a ticket.
 --
--- FRESH, what it rests on still says the same; STALE, it has changed; GONE, it is no more; UNCHECKABLE, it cannot be
+-- FRESH, the source still says the same; STALE, it has changed; GONE, it is no more; UNCHECKABLE, it cannot be
 -- determined. Turns and memories are compared where get_sources is called and, for the ranking of a search, once a day
--- by sweep; files by a process that has the repository (pgmem/features/cards/citations.py), which records what git says.
+-- by sweep; files by a process that has the repository (pgmem/features/cards/citations.py), which records the answer of git.
 -- Reading a source confirms nothing: no time of the memory changes.
 --
 -- Locks: check_sources the nodes that it checks, against their removal; record_sources none.
@@ -30,7 +30,7 @@ language sql immutable parallel safe
 begin atomic
   select case when p_target ~* '^https?://' then 'url' when p_target ~ '^[A-Za-z]*[-#][0-9]+$' then 'ticket' else 'file' end;
 end;
-comment on function pgmem.source_kind is 'What a source other than an id is: url, ticket or file.';
+comment on function pgmem.source_kind is 'The kind of a source other than an id: url, ticket or file.';
 
 
 create or replace function pgmem.sources_of(p_node pgmem.node, p_tenants text[]) returns setof pgmem.source_answer
@@ -78,8 +78,8 @@ $$;
 comment on function pgmem.get_sources is $$
 The sources of a memory, each with its state.
 
-They are the turn with the quote, the evidence of a card, and what its property citation lists. Whether a turn or a
-memory says still what the memory rests on is found at the call; of a file checked_at says when it was compared. Reading
+They are the turn with the quote, the evidence of a card, and the list in its property citation. Whether a turn or a
+memory still supports the memory is found at the call; of a file checked_at says when it was compared. Reading
 confirms nothing.
 
 id: Its id.
@@ -90,7 +90,7 @@ select pgmem.declare_verb('get_sources', p_rights => 'reader', p_effect => 'look
   p_toolset => 'quality', p_description => 'What a memory rests on; each source FRESH, STALE, GONE or UNCHECKABLE.');
 
 
--- A part of sweep: what sources_of says of turns and memories, once a day, for the tenants that the memory is seen with.
+-- A part of sweep: the result of sources_of for turns and memories, once a day, for the tenants that the memory is seen with.
 create or replace function pgmem.check_sources(p_limit integer) returns integer
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -183,7 +183,7 @@ begin
 end;
 $$;
 comment on function pgmem.record_sources is $$
-Record what files were found to be that memories rest on; how many were recorded.
+Record the state of files that memories rest on; how many were recorded.
 
 Only files that memories of the project name are recorded. The memories do not change.
 

@@ -1,8 +1,8 @@
--- Recall: what was brought to agents, and what came of it
+-- Recall: memories brought to agents, and their verdicts
 --
 -- A program that has brought memories to an agent (a tool of the MCP server, a hook) records it by record_recall, after
--- its answer is out and in a separate transaction: a read stays a read, and a replica can answer it. What an analyst
--- reads in SQL is not recorded.
+-- its answer is out and in a separate transaction: a read stays a read, and a replica can answer it. Reads of an
+-- analyst in SQL are not recorded.
 --
 -- feedback names one memory as used, wrong or outdated. Only that changes the ranking: how often a memory is found says
 -- how often it is asked for. Within feedback_cooldown_hours the last word of one agent on one memory counts, so saying
@@ -82,7 +82,7 @@ begin
   return v_gone;
 end;
 $$;
-comment on function pgmem.prune_recall is 'Remove what was recalled longer ago than recall_days; how many rows.';
+comment on function pgmem.prune_recall is 'Remove records of recall older than recall_days; how many rows.';
 
 
 select pgmem.declare_argument_type('verdict', 'text', $$pgmem.one_of('verdict', coalesce(value, 'nothing'), '{used,noise,wrong,outdated}')$$);
@@ -138,14 +138,14 @@ $$;
 comment on function pgmem.feedback is $$
 Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
 
-What is named wrong or outdated more often than used is marked (wrong_at) in every answer, and comes after the others.
-Noise is true and did not help: what is named so more often than used, a hook brings only to a question that it answers.
+A memory named wrong or outdated more often than used is marked (wrong_at) in every answer, and comes after the others.
+Noise is true and did not help: a hook brings a memory named so more often than used only to a question that it answers.
 
-The memory itself does not change. What one agent says of one memory counts once in feedback_cooldown_hours: the last
+The memory itself does not change. The verdict of one agent on one memory counts once in feedback_cooldown_hours: the last
 word. The setting hybrid_usefulness_weight is how much it counts in searches.
 
 id: Its id or title; of an id the first 8 digits, as a session is shown them, are enough.
-verdict: What it was; used, noise, wrong or outdated.
+verdict: The outcome; used, noise, wrong or outdated.
 
 MemoryNotFound: no such memory is visible here.
 AmbiguousName: a title is of several memories; the message lists their ids.
@@ -207,12 +207,12 @@ begin
 end;
 $$;
 comment on function pgmem.list_recall is $$
-List what tools and hooks brought to agents, and the words on it, the latest first.
+List the memories that tools and hooks brought to agents, and the words on it, the latest first.
 
 A word is used, noise, wrong or outdated. All of it is kept for recall_days.
 
-project_id: Only what was asked about this project; unset: everything.
-session_id: Only what this conversation or session got.
+project_id: Only questions about this project; unset: everything.
+session_id: Only memories brought to this conversation or session.
 after: The seq of the last entry of the page before; unset: the first page.
 $$;
 select pgmem.declare_verb('list_recall', p_rights => 'reader', p_effect => 'look', p_answer => 'list[RecallEntry]');
@@ -223,7 +223,8 @@ language sql immutable parallel safe
 begin atomic
   select p_by in ('UserPromptSubmit', 'BeforeAgent', 'beforeSubmitPrompt');
 end;
-comment on function pgmem.is_prompt is 'Whether what brought memories was the event of a hook at which a person sends a prompt.';
+comment on function pgmem.is_prompt is 'Whether memories were brought by the event of a hook at which a person sends a
+prompt.';
 
 
 create or replace function pgmem.is_noise(p_seq bigint, p_tenants text[]) returns boolean
@@ -297,10 +298,10 @@ begin
 end;
 $$;
 comment on function pgmem.sum_recall is $$
-Sum what tools and hooks brought to agents in the last days, and the words on it.
+Sum the memories that tools and hooks brought to agents in the last days, and the words on it.
 
-project_id: Only what was asked about this project; unset: everything.
-days: Of how many days, 1 to 3650.
+project_id: Only questions about this project; unset: everything.
+days: The number of days, 1 to 3650.
 
 InvalidArgument: days is another number.
 $$;

@@ -1,7 +1,7 @@
 -- Hygiene findings
 --
 -- The five checks of run_hygiene: duplicates, outdated decisions, obsolete patterns, entity drift and unresolved saves.
--- Each check returns the seqs of what it found; hygiene_finding and save_finding turn one of these into the JSON object
+-- Each check returns the seqs of its findings; hygiene_finding and save_finding turn one of these into the JSON object
 -- that a report shows, with the verb that repairs it and the arguments of that verb.
 --
 -- near_duplicates is a set-similarity join over the words of every memory: exact, without an index, and by the prefix
@@ -35,7 +35,7 @@ as $$
       union all
       -- A run over the repository keeps its own cards apart.
       select c.* from pgmem.live_node c where pgmem.named_only(c.label) and c.props ->> 'origin' <> 'system') n
-    -- 64 bits of each token: what is sorted and joined by the million is a number.
+    -- 64 bits of each token: a key that is sorted and joined by the million is a number.
     cross join lateral (
       select array_agg(distinct hashtextextended(t.token, 0)) as tokens
       from regexp_split_to_table(lower(pgmem.segment(pgmem.search_text(n.label, n.title, n.props))), '\W+') as t(token)
@@ -193,7 +193,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   where a.seq = p_first;
 $$;
 comment on function pgmem.hygiene_finding is
-  'A finding as a report shows it: the memories, what to do, the verb for it and its arguments.';
+  'A finding as a report shows it: the memories, the remedy, its verb and the arguments.';
 
 
 create or replace function pgmem.save_finding(p_attempt pgmem.save_attempt) returns jsonb

@@ -1,4 +1,4 @@
--- Hygiene: the report of what could be better
+-- Hygiene: the report of possible repairs
 --
 -- run_hygiene is a report and repairs nothing: each finding names the verb that repairs it, and a person decides. Its
 -- counts are of all findings; the findings of one page are cut from the whole in one order, that of the checks. A pair

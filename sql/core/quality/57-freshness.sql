@@ -228,7 +228,7 @@ begin
 end;
 $$;
 comment on function pgmem.memory_surface is $$
-What is remembered about a path, an identifier or a command, best first; often nothing.
+Memories about a path, an identifier or a command, best first; often none.
 
 Memories of the project and global ones match. A query of fewer than three characters matches nothing.
 
@@ -346,7 +346,7 @@ begin
   select coalesce(jsonb_agg(m.item || jsonb_build_object('content', pgmem.around(m.said, m.at, 300)) order by m.nth)
            filter (where m.nth <= p_limit), '[]'), count(*)
   into v_answer.matches, v_answer.total_found
-  -- An instruction first, then what names the file by the most of its path.
+  -- An instruction first, then memories that name the file by the most of its path.
   from (select *, row_number() over (order by instructs desc, place, seq desc) as nth from match) m;
   if v_answer.total_found > 0 then
     v_answer.next_step := case when v_answer.total_found > p_limit then 'More matches: search_memory.'
@@ -356,7 +356,7 @@ begin
 end;
 $$;
 comment on function pgmem.file_surface is $$
-What is remembered of a file: the memories whose text names it, by whole segments of its path.
+Memories whose text names a file, by whole segments of its path.
 
 An instruction comes first, then the memories that name most of its path. A text of more than 300 characters is cut to
 those around the name.

@@ -1,6 +1,6 @@
 -- Repairs: one memory takes the place of another, or of itself corrected
 --
--- A person decides on a repair, so these verbs are for the owner and reviewers. Of two memories both must be live, different,
+-- A person decides on a repair, so these verbs are for the owner and reviewers. Both memories must be live, different,
 -- and the caller's own; a private memory cannot replace a shared one, because the others would lose it. The one
 -- that goes keeps its history; its relation (SUPERSEDES or MERGES_INTO) records who decided, and revert brings it back.
 --
@@ -299,7 +299,7 @@ Decide a conflict, or a replacement by likeness alone: one of two memories holds
 
 The answer is the one that does not hold, or the first where both do.
 
-Of two decisions the one that holds supersedes the other. Of other memories it outdates the other, which stays and is
+The holding decision of two supersedes the other. Another memory outdates the other, which stays and is
 found after it. Where both hold they are joined by SIMILAR_TO with the reason, and are not compared again; a decision that was
 replaced by the likeness of titles alone (list_replacements) comes back.
 
@@ -316,7 +316,7 @@ select pgmem.declare_verb('settle_conflict', p_rights => 'reviewer', p_effect =>
   p_reach => 'caller');
 
 
--- Only what the memory has, in the form it has: a text stays a text, a list of texts a list of texts.
+-- Only properties that the memory has, in their form: a text stays a text, a list of texts a list of texts.
 create or replace function pgmem.edited_properties(p_node pgmem.node, p_properties jsonb) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
@@ -325,7 +325,7 @@ begin
   if jsonb_typeof(p_properties) is distinct from 'object' then
     raise exception using errcode = 'PM001', message = 'properties must be an object; send {"rationale": "…"}.';
   end if;
-  -- What its kind defines keeps its form; what somebody added is free.
+  -- A property of its kind keeps its form; an added one is free.
   select e.name into v_wrong from jsonb_each(p_properties) as e(name, value)
   left join pgmem.field f on f.label = p_node.label and f.name = e.name
   where case when f.name is not null and f.kept <> 'property' and f.kept <> 'key' then true
@@ -468,7 +468,7 @@ Correct a live memory in place, as a person: a new version.
 The earlier version stays in its history. A text of its kind stays a text and a list of texts a list; a memory that is
 named keeps its name.
 
-An edit of a part of what another has written leaves the memory the lesser trust of both, and its source. It has the
+An edit of a part of another's text leaves the memory the lesser trust of both, and its source. It has the
 person's trust where the edit sends every text of it, or where the person takes over the whole.
 
 id: The id of the memory.

@@ -1,12 +1,12 @@
--- Detectors: what memories say together
+-- Detectors: findings of several memories together
 --
 -- A detector is a query over the graph that proposes insights: a solution of one project that fits a problem of
 -- another, a concept that many memories share, a memory that agents named wrong. Each returns a title, a
--- summary, a confidence, and the seqs of the memories that it was seen in; reflect stores what is new. The title is the
--- key by which reflect knows an insight again: a new wording would propose again what was judged already.
+-- summary, a confidence, and the seqs of the memories that it was seen in; reflect stores new ones. The title is the
+-- key by which reflect knows an insight again: a new wording would propose a judged insight again.
 --
 -- Detectors read reflected_node and reflected_link (09-visible): live memories and stubs, and their relations from both
--- ends; those that say what is to be done with a memory read the caller's own (reflected_own). Each returns at most 25
+-- ends; those that propose a change of a memory read the caller's own (reflected_own). Each returns at most 25
 -- rows, the strongest first, so that one reflection stays readable.
 --
 -- Locks: none.
@@ -95,7 +95,7 @@ comment on function pgmem.detect_shared_technology is
 
 
 -- Proposals to forget: review_insight archives their sources when one is approved. They cost no tokens: the signals are
--- what agents named (54-recall), and that nothing was brought to anyone for as long as the record is kept.
+-- the verdicts of agents (54-recall), and that nothing was brought to anyone for as long as the record is kept.
 create or replace function pgmem.detect_named_wrong() returns setof pgmem.detected
 language sql stable set search_path = pgmem, pg_temp as $$
   select format('Forget %s, which was named wrong?', pgmem.short_name(n.title)),
@@ -156,7 +156,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
          0.5, array[n.seq]
   from pgmem.reflected_own n
   join pgmem.source_check k on k.node_seq = n.seq and k.target in (select c.target from pgmem.cited(n.props) c)
-  -- A turn may expire: what was learned of it stays.
+  -- A turn may expire: the memory learned from it stays.
   where not n.props ? 'turn'
   group by n.seq, n.label, n.title, n.props
   having bool_and(k.state = 'GONE') and count(*) = (select count(distinct c.target) from pgmem.cited(n.props) c)
@@ -178,7 +178,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   where l.length > 4800 and n.label <> 'Session'
   order by l.length desc, n.seq limit 15;
 $$;
-comment on function pgmem.detect_oversize is 'Own memories that alone are longer than what a session begins with.';
+comment on function pgmem.detect_oversize is 'Own memories that alone are longer than the context of a new session.';
 
 
 -- Only where naming a source is usual: in a store without any, each memory would be proposed.
@@ -258,4 +258,4 @@ language sql stable set search_path = pgmem, pg_temp as $$
   order by count(distinct x.seq) desc, p.seq desc limit 25;
 $$;
 comment on function pgmem.detect_training_opportunity is
-  'Courses and exercises that cover what an unsolved problem or a vulnerability is about.';
+  'Courses and exercises that cover the subject of an unsolved problem or a vulnerability.';

@@ -1,9 +1,9 @@
 -- Reflection: insights and their review
 --
--- reflect runs the detectors of 60-detectors and stores what is new as pending insights. Its title is the key of an
--- insight, so what was proposed once is not proposed again, whatever became of it. A person judges: an approved insight
--- becomes a memory, joined to those it was seen in and found by search; a dismissed one does not come back. What an
--- insight is trusted with is derived from the memories it was seen in.
+-- reflect runs the detectors of 60-detectors and stores new findings as pending insights. Its title is the key of an
+-- insight, so an insight is proposed once, with any outcome. A person judges: an approved insight
+-- becomes a memory, joined to those it was seen in and found by search; a dismissed one does not come back. The trust
+-- of an insight is derived from the memories it was seen in.
 --
 -- Locks: the scope of the caller's insights, so that two reflections take turns; then the node.
 
@@ -96,7 +96,7 @@ begin
 end;
 $$;
 comment on function pgmem.reflect is $$
-Run the detectors and store what is new as pending insights.
+Run the detectors and store new findings as pending insights.
 
 An insight that was proposed once is not proposed again, whatever became of it.
 $$;
@@ -141,7 +141,7 @@ $$;
 comment on function pgmem.surface_insights is $$
 The pending insights, highest confidence first.
 
-query: Only what holds one of these words; unset: all.
+query: Only insights that hold one of these words; unset: all.
 $$;
 select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
   p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.',
@@ -252,7 +252,7 @@ $$;
 comment on function pgmem.review_insight is $$
 Judge an insight: approved, it is a live memory; dismissed, it does not come back.
 
-A proposal to forget is carried out when it is approved, and archived with what it forgets.
+A proposal to forget is carried out when it is approved, and archived with the memories that it forgets.
 
 The same judgement again changes nothing.
 
@@ -260,8 +260,8 @@ title: Its title or id.
 action: approve or dismiss.
 
 MemoryNotFound: no such insight exists.
-NotPermitted: the setting approval is not self, and the caller is an agent; or what it forgets is trusted more than
-  the caller.
+NotPermitted: the setting approval is not self, and the caller is an agent; or the memory it forgets has more trust
+  than the caller.
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
@@ -273,7 +273,7 @@ language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_node pgmem.node;
 begin
-  -- An approval would forget what its author names, under a text of the author's.
+  -- An approval would forget memories that its author names, under a text of the author's.
   if pgmem.proposed_to_forget(p_state -> 'props') <> '{}' then
     raise exception using errcode = 'PM001',
       message = 'What should be forgotten is found by the reflection of this store, and no other one proposes it.';

@@ -86,7 +86,7 @@ Recommend how to reason about a task: sequential, debate or socratic, with its f
 
 Debate is for trade-offs, socratic for unclear requirements, sequential for everything else.
 
-task_description: What the task is, in words.
+task_description: The task, in words.
 task_type_hint: sequential, debate, socratic or a keyword; it decides alone. Unset: the description decides.
 
 InvalidArgument: the description or the hint is too long.

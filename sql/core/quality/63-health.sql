@@ -1,7 +1,7 @@
 -- Health: the state of the memory in numbers
 --
 -- memory_health counts the memories of a project, or of all that the caller sees: by label, status and time, by their
--- confidence, and by what joins them. An orphan has no relation, a hub has three or more; a stub is a name that others
+-- confidence, and by their edges. An orphan has no relation, a hub has three or more; a stub is a name that others
 -- mention and nothing is kept of. Each part is a function that answers with the JSON of its field.
 --
 -- Locks: none.

@@ -1,8 +1,8 @@
--- What a prompt is given
+-- Memories for a prompt
 --
--- A prompt that gives work gets the decisions, and what persons want done always, that are about that work, whether they
--- answer it or not: who is about to page a list by offsets asks nothing, and is to know what was decided. Each sentence of
--- the prompt is compared by itself, so that what is said around the task does not hide it:
+-- A prompt that gives work gets the decisions, and the standing instructions of persons, that are about that work, whether
+-- they answer it or not: who is about to page a list by offsets asks nothing, and is to know the decision. Each sentence
+-- of the prompt is compared by itself, so that text around the task does not hide it:
 --
 --   words = the weights of its words that a title holds, and 0.45 of those that the reason holds
 --
@@ -12,7 +12,7 @@
 -- of their words, which are with the model, and brings nothing where both together are little (pgmem/features/editor/events.py).
 --
 -- A sentence in another language than the store is compared by the words that it shares alone: names, and terms of the trade.
--- A long prompt is read at its beginning and at its end: what is pasted comes before the question or behind it.
+-- A long prompt is read at its beginning and at its end: a pasted text comes before the question or behind it.
 --
 -- A decision of an agent that was named as noise more often than as used is not among those that are near; the answer to a question it is.
 --
@@ -28,7 +28,7 @@ begin atomic
     okay,one,ones,others,perfect,please,really,right,said,say,see,show,something,sorry,stop,sure,take,tell,thank,thanks,
     thing,things,think,time,today,tomorrow,try,us,want,wait,way,well,without,would,wrong,yes,yesterday}'::text[];
 end;
-comment on function pgmem.words_of_talk is 'English words that say nothing of what a sentence is about, beside stop words.';
+comment on function pgmem.words_of_talk is 'English words that say nothing of the subject of a sentence, beside stop words.';
 
 
 -- Most are words with which messages of commits begin; those by which people ask for texts and answers as well (write,
@@ -60,7 +60,7 @@ comment on function pgmem.verbs_of_work is 'English verbs with which an order to
 create or replace function pgmem.gives_work(p_words text[]) returns boolean
 language sql immutable parallel safe
 begin atomic
-  -- What is said before an order: please, could you, now, I want to. An order that goes on with "me" or "it" is talk.
+  -- Words before an order: please, could you, now, I want to. An order that goes on with "me" or "it" is talk.
   select coalesce(f.verb = any (pgmem.verbs_of_work()) and f.next <> all ('{us,me,it,that,this}'), false)
   from (
     select w.word as verb, coalesce(p_words[w.place + 1], '') as next
@@ -75,7 +75,7 @@ comment on function pgmem.gives_work is 'Whether the words of a sentence, in sma
 
 
 -- Words for things of one kind, as the stemmer leaves them: products that take each other's place, and words by which
--- one thing is called. They find what a task is about where it shares no word with the decision.
+-- one thing is called. They find the subject of a task that shares no word with the decision.
 create or replace function pgmem.kindred(p_lexeme text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
@@ -164,7 +164,8 @@ begin atomic
     last,second,minut,hour,day,week,month,year,time,long,old,bring,keep,take,get,return,start,begin,end,page}'::text[];
 end;
 comment on function pgmem.common_words is
-  'Lexemes that tell little of what a task is about: by which any work on a program is described, numbers, and lengths of time.';
+  'Lexemes that say little of the subject of a task: by which any work on a program is described, numbers, and lengths of
+  time.';
 
 
 create or replace function pgmem.is_in_other_language(p_text text, p_config text) returns boolean
@@ -215,7 +216,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
         select l.word, v.lexemes, l.word <> all (pgmem.words_of_talk()) and v.lexemes <> '{}' as counts
         from (select tsvector_to_array(to_tsvector(p_config::regconfig, m.word[1])) as lexemes) v) f) w
     where w.is_rare)
-  -- Of many, the first two and the last six: a question comes before what is pasted, or behind it.
+  -- Where there are many, the first two and the last six: a question comes before a pasted text, or behind it.
   select f.place, f.content, f.asks, f.more, f.is_foreign from found f where f.from_begin <= 2 or f.from_end <= 6 order by f.place;
 $$;
 comment on function pgmem.content_sentences is
@@ -240,18 +241,18 @@ begin
 end;
 $$;
 comment on function pgmem.prompt_sentences is $$
-What a prompt is about: its sentences without words of talk, to be embedded for memory_for_prompt; none for mere talk.
+The subject of a prompt: its sentences without words of talk, to be embedded for memory_for_prompt; none for mere talk.
 
 embedding_model is the one whose vectors this store compares; null where it keeps none. asks says of each sentence whether it
 is a question.
 
-prompt: What a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
+prompt: The text that a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
 $$;
 select pgmem.declare_verb('prompt_sentences', p_rights => 'reader', p_effect => 'read',
   p_patience => 'answer');
 
 
--- What is left is named by a word that neither its successor nor any other live decision has in its title.
+-- The rest is named by a word that neither its successor nor any other live decision has in its title.
 create or replace function pgmem.decisions_left(
   p_filter pgmem.search_filter,
   p_own text[],
@@ -407,7 +408,7 @@ begin
         cross join lateral (
           select pgmem.said_by(n.source, n.trust_level) as by from pgmem.node n where n.seq = f.seq offset 0) said
         where f.score > 0) f
-        -- Half of the places are for what a person decided and is half as near, however often an agent repeats the prompt.
+        -- Half of the places are for decisions of a person that are half as near, however often an agent repeats the prompt.
         order by f.by = 'person' and f.turn <= p_limit / 2 and f.score * 2 >= f.best desc, f.score desc, f.seq desc
         limit p_limit) m
   cross join lateral (
@@ -421,12 +422,13 @@ comment on function pgmem.memory_for_prompt is $$
 The decisions and standing instructions nearest to the work that a prompt gives, best first; none for mere talk.
 
 Each match holds id, label, title, standing (only of a person), by (person or agent), created_at, the beginning of its
-reason, the sentence that it is nearest to (about; empty for one in another language than the store), what the words count
-that both share (words), and whether the sentence gives work (more: 2; a question about the world: -2). A decision that was
-replaced comes first if a sentence names what it alone has: replaced holds at, by (a title) and because. One that an agent
-named wrong has wrong_at.
+reason, the sentence that it is nearest to (about; empty for one in another language than the store), the weight of the
+words that both share (words), and whether the sentence gives work (more: 2; a question about the world: -2). A decision that
+was
+replaced comes first if a sentence names a word that it alone has: replaced holds at, by (a title) and because. One that an
+agent named wrong has wrong_at.
 
-prompt: What a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
+prompt: The text that a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
 project_id: Project name; unset: all projects.
 embeddings: A list with a vector for each sentence of prompt_sentences; unset: only words are compared.
 embedding_model: The model of the vectors.

@@ -5,8 +5,8 @@
 -- version that was shown, or leaves it the ordinary note that it is and does not offer it again while its text is the same.
 --
 -- The standing instructions of a project are one skill. A pattern is one once it has held: named used at least three
--- times more often than wrong or outdated, where one agent's word on it counts once in feedback_cooldown_hours. What a
--- person has taken over no agent changes.
+-- times more often than wrong or outdated, where one agent's word on it counts once in feedback_cooldown_hours. No agent
+-- changes a skill that a person has taken over.
 --
 -- Locks: the scope and the row of the memory that decide_rule decides on.
 
@@ -80,7 +80,7 @@ List the standing instructions and the patterns that have held three times, as s
 
 Only the words of a person are skills. A pattern of an agent has approved false, until a person takes it over (decide_rule).
 
-project_id: Only of this project, and what is global; unset: of all.
+project_id: Only those of this project, and global ones; unset: of all.
 $$;
 select pgmem.declare_verb('list_skills', p_rights => 'reader', p_effect => 'look', p_answer => 'list[SkillEntry]');
 
@@ -124,7 +124,7 @@ List the rules of agents, and their patterns that have held, that wait for a per
 
 Until then each is an ordinary note or pattern: agents find it, and none has to follow it.
 
-project_id: Only of this project, and what is global; unset: of all.
+project_id: Only those of this project, and global ones; unset: of all.
 $$;
 select pgmem.declare_verb('list_rules', p_rights => 'reader', p_effect => 'look', p_answer => 'list[WaitingRule]');
 
@@ -175,8 +175,8 @@ $$;
 comment on function pgmem.decide_rule is $$
 Decide as a person on a rule or pattern of an agent: take it over as it is, or leave it a note.
 
-What is taken over is the person's from now on, a new version with the same text: a rule is an instruction, and a pattern
-that has held a skill. What is left a note is not offered again while its text is the same.
+A memory taken over is the person's from now on, a new version with the same text: a rule is an instruction, and a pattern
+that has held a skill. A memory left as a note is not offered again while its text is the same.
 
 id: The id of the memory; any live memory of an agent can be taken over.
 version: The version that the person was shown; another one since is refused.

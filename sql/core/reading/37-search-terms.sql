@@ -242,7 +242,7 @@ begin atomic
       'januari|februari|march|april|may|june|juli|august|septemb|octob|novemb|decemb')::tsquery end;
 end;
 comment on function pgmem.times_asked is
-  'What a text holds that names a time, if an English query asks for one; else null.';
+  'The words of a text that name a time, if an English query asks for one; else null.';
 
 
 create or replace function pgmem.date_match(p_told timestamptz, p_asked tstzrange[]) returns float8
@@ -307,7 +307,7 @@ begin
 end;
 $$;
 comment on function pgmem.search_terms is $$
-What of a query to embed: without the names of agents and entities, which search matches exactly.
+The part of a query to embed: without the names of agents and entities, which search matches exactly.
 
 known are the names of the project, at most 200 agents and 300 entities and people of each tenant: an interface that keeps
 them for a moment strips a query without asking again.

@@ -89,7 +89,7 @@ comment on function pgmem.has_label is
 
 
 -- No subquery and no SET clause: it is merged into the statement that uses it. The tenant as an expression, as an index
--- by tenant would read all its memories beside what the arm has found.
+-- by tenant would read all its memories beside the candidates of the arm.
 create or replace function pgmem.fits(p_node pgmem.node, p_filter pgmem.search_filter) returns boolean
 language sql stable parallel safe
 begin atomic
@@ -267,7 +267,7 @@ begin atomic
   select 1.2 * (1 - 0.9 + 0.9 * greatest(p_length, 30) / greatest(p_mean_length, 30));
 end;
 comment on function pgmem.length_norm is
-  'What the length of a text takes from its words: k1 * (1 - b + b * length / mean length), k1 1.2, b 0.9, length at least 30.';
+  'The deduction for the length of a text: k1 * (1 - b + b * length / mean length), k1 1.2, b 0.9, length at least 30.';
 
 
 create or replace function pgmem.bm25(p_weight float8, p_tf float8, p_length_norm float8) returns float8
@@ -276,7 +276,7 @@ begin atomic
   select p_weight * p_tf / (p_tf + p_length_norm);
 end;
 comment on function pgmem.bm25 is
-  'What one word gives a text that holds it tf times: weight * tf / (tf + length_norm).';
+  'The share of one word in a text that holds it tf times: weight * tf / (tf + length_norm).';
 
 
 -- The words of a text, those of its title once more, and its pairs of adjacent words:
@@ -373,7 +373,7 @@ begin
   order by found.score desc, n.seq desc limit p_limit;
 end;
 $$;
-comment on function pgmem.ranked_nodes is 'What one arm of a search found by itself, the best first.';
+comment on function pgmem.ranked_nodes is 'The candidates of one arm of a search, the best first.';
 
 
 create or replace function pgmem.fulltext_search(

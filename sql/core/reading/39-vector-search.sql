@@ -55,7 +55,7 @@ begin
 end;
 $$;
 comment on function pgmem.search_vectors is $$
-Live memories by vector similarity alone; search_memory is what ranks by words and graph too.
+Live memories by vector similarity alone; search_memory ranks by words and graph too.
 $$;
 select pgmem.declare_verb('search_vectors', p_rights => 'reader', p_effect => 'read');
 
@@ -238,7 +238,7 @@ begin
 end;
 $$;
 comment on function pgmem.store_node_vectors is $$
-Store vectors of the caller's own nodes: [{id, vector}]; what does not exist or is archived is left out. How many were
+Store vectors of the caller's own nodes: [{id, vector}]; nodes that do not exist or are archived are left out. How many were
 stored.
 $$;
 select pgmem.declare_verb('store_node_vectors', p_rights => 'writer', p_effect => 'write');
@@ -260,6 +260,6 @@ begin
 end;
 $$;
 comment on function pgmem.delete_node_vectors is $$
-Delete the vectors of the caller's own nodes, of every model, and what waits to be embedded; vectors deleted.
+Delete the vectors of the caller's own nodes, of every model, and their entries in the embedding queue; vectors deleted.
 $$;
 select pgmem.declare_verb('delete_node_vectors', p_rights => 'writer', p_effect => 'remove');

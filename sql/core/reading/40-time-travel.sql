@@ -1,8 +1,8 @@
 -- Time travel
 --
 -- A memory has two times. begins_at and ends_at say when a state of it was true; ingested_at and replaced_at say when
--- pgmem held that state. So there are two questions, and they combine: as_of asks what was true at a time, known_at
--- asks what was on record at a time. Every read of the past asks states_at, over the states that a visible node was
+-- pgmem held that state. So there are two questions, and they combine: as_of asks for the truth of a time, known_at
+-- for the record of a time. Every read of the past asks states_at, over the states that a visible node was
 -- ever recorded in (recorded_state in 09-visible). 17-nodes keeps the periods, 07-truth has their rules.
 --
 -- The search of the past is by words alone, ranked by ts_rank: the word statistics and the vectors of the past are
@@ -36,7 +36,7 @@ language sql stable as $$
         select from pgmem.node_version v
         where v.node_seq = s.seq and v.ingested_at <= p_known_at and v.replaced_at > p_known_at
           and pgmem.is_hidden_status(v.status))
-      -- Of several states that were true then, the latest one on record is shown.
+      -- Where several states were true then, the latest one on record is shown.
       and not exists (
         select from pgmem.node n
         where n.seq = s.seq and n.version > s.version and n.recorded_at <= coalesce(p_known_at, 'infinity')
@@ -212,14 +212,14 @@ comment on function pgmem.state_item is
   'A recorded state as an item of a context: as context_item, with status, version and validity.';
 
 
--- Half of a place is kept for what persons said, so that nothing that agents save, however much, takes it out of a context;
--- what is not taken so goes to the newest of the others.
+-- Half of a place is kept for memories of persons, so that nothing that agents save, however much, takes it out of a context;
+-- places not taken so go to the newest of the others.
 create or replace function pgmem.places_of_persons(p_limit integer) returns integer
 language sql immutable parallel safe
 begin atomic
   select (p_limit + 1) / 2;
 end;
-comment on function pgmem.places_of_persons is 'How many of the places of a context are kept for what persons said.';
+comment on function pgmem.places_of_persons is 'How many of the places of a context are kept for memories of persons.';
 
 
 create or replace function pgmem.context_items_at(
@@ -236,7 +236,7 @@ create or replace function pgmem.context_items_at(
 language sql stable set search_path = pgmem, pg_temp as $$
   select p.number, read.state
   from unnest(p_places, p_limits) with ordinality as p(place, most, number)
-  -- The places are sorted without the texts, which are read for what is shown; half of each is kept for persons.
+  -- The places are sorted without the texts, which are read for shown memories; half of each is kept for persons.
   cross join lateral (
     select r.*, r.rank <= p.most as kept
     from (
@@ -257,7 +257,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   order by p.number, found.kept desc, found.created_at desc, found.seq desc;
 $$;
 comment on function pgmem.context_items_at is
-  'As context_items and context_items_on_topic, for what was true at a time, or known at one, or both.';
+  'As context_items and context_items_on_topic, for memories true at a time, or known at one, or both.';
 
 
 create or replace function pgmem.search_known(
@@ -294,7 +294,8 @@ begin
 end;
 $$;
 comment on function pgmem.search_known is
-  'What was true, or on record, at a time and holds words of a query, best first by full text, as results of a search.';
+  'Memories that were true, or on record, at a time and hold words of a query, best first by full text, as results of a
+  search.';
 
 
 select pgmem.declare_answer('keyed_memory', $$
@@ -343,7 +344,7 @@ Read one memory whole: as it is, or as it was true or on record at a time.
 
 A memory that was forgotten is found where no other has the name: its status is `archived`, and archived_at says since
 when. agent_id says who wrote the state. With as_of or known_at the memory is found by its present
-name, or by its id; valid_from and valid_to are what was set for that state, memory_history has the effective period.
+name, or by its id; valid_from and valid_to are the dates set for that state, memory_history has the effective period.
 
 project_id: Where to look for the name; unset: everywhere.
 

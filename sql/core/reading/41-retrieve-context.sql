@@ -1,9 +1,9 @@
 -- Retrieving context
 --
--- What an agent loads before it works: the newest live memories of the focus, of the project, and those that hold
+-- The context of an agent before it works: the newest live memories of the focus, of the project, and those that hold
 -- globally, and apart from them the standing instructions of these places, however old. Each place has a limit of its
--- own (a setting), half of it kept for what persons said, and a place that holds more is named in truncated_scopes. Under a limit of tokens the places share
--- it, and in a place the kinds, so that none of them is empty while another is full.
+-- own (a setting), half of it kept for memories of persons, and a place that holds more is named in truncated_scopes. Under a
+-- limit of tokens the places share it, and in a place the kinds, so that none of them is empty while another is full.
 --
 -- The cost must not grow with the store. Without a topic each place is read through the index by (tenant, place,
 -- created_at), newest first, one row beyond its limit; with a topic the full-text index finds project and words at
@@ -157,8 +157,8 @@ comment on function pgmem.context_items_on_topic is
   'The newest live memories of some places that match a topic, chosen and numbered as by context_items.';
 
 
--- Only what a person said binds every session: an agent that was made to save an instruction has saved a note. Found by
--- the index of what persons say how to go on (node_orders), which holds nothing else, however much agents save.
+-- Only a person's word binds every session: an agent that was made to save an instruction has saved a note. Found by
+-- the index of persons' orders (node_orders), which holds nothing else, however much agents save.
 create or replace function pgmem.standing_instructions(
   p_tenants text[],
   p_places text[],
@@ -190,7 +190,7 @@ begin atomic
     order by p.number, n.created_at desc, n.seq desc limit p_most) found;
 end;
 comment on function pgmem.standing_instructions is
-  'What persons want done always, as items of a context: of the nearest place first, the newest first; one row.';
+  'Standing instructions of persons, as items of a context: of the nearest place first, the newest first; one row.';
 
 
 create or replace function pgmem.read_context(
@@ -277,8 +277,9 @@ comment on function pgmem.read_context is
   'The items and the instructions of a context, their seqs (null: none), and the places that hold more than their limit.';
 
 
--- What the items of a context cost: all of it, or for an agent their texts, their label and place where they are not the
--- usual ones, the day of what is not current and what marks them as JSON: what the MCP server shows (pgmem/mcp/brief.py).
+-- The tokens of the items of a context: all of it, or for an agent their texts, their label and place where they are not the
+-- usual ones, the day of an item that is not current and their JSON syntax: the text of the MCP server
+-- (pgmem/mcp/brief.py).
 create or replace function pgmem.item_length(p_item jsonb, p_brief boolean) returns integer
 language sql immutable parallel safe
 begin atomic
@@ -472,7 +473,7 @@ begin
     where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
   v_answer.hygiene_due := coalesce(coalesce(v_scope.last_hygiene_at, (
     select n.created_at from pgmem.node n where n.seq = v_scope.project_seq)) < v_due, false);
-  -- One advice at a time: first what is stored and not shown.
+  -- One advice at a time: first stored memories that are not shown.
   v_answer.proactive_hint := case when v_answer.truncated_scopes = '{}' and v_answer.left_out = 0
     then pgmem.reflection_hint(v_caller.tenant) end;
   v_answer.retrieval_status := case when v_seqs is null then 'empty' when v_answer.conflicts_found then 'conflicted'
@@ -496,16 +497,16 @@ Load standing instructions and the newest live memories of focus, project and al
 from them: an instruction is a text of a person that says how to go on from now on (always, never, when I ask), or whose
 title is Instruction; it is offered whatever its age, at most `instruction_limit` of them, the nearest first; with a topic,
 those that hold a word of it. An agent's is an ordinary note until a person says yes to it (list_rules, decide_rule).
-`by` says of each item who said it. Half of the places of a scope are kept for what persons said.
+`by` names the author of each item. Half of the places of a scope are kept for memories of persons.
 
-With `as_of` the answer holds what was true at that time, also what was superseded since; with `known_at` what was
+With `as_of` the answer holds memories that were true at that time, also those superseded since; with `known_at` those
 recorded at that time.
 
 One attempt takes at most `retrieval_timeout_s`; after one retry the status is `timed_out` (or `failed` when the
 database does not answer), so that an agent can always go on.
 
-scope: How far to look; global: only what holds globally; project or focus: the named focus, the project and what
-  holds globally.
+scope: The widest scope; global: only global memories; project or focus: the named focus, the project and global memories
+  .
 focus: The name of the focus area; required with scope focus.
 categories: Only these kinds; unset: all but cards.
 topic: Only memories that contain one of these words.

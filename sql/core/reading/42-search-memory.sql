@@ -4,9 +4,9 @@
 -- next to the best short ones in their sessions. A score is the sum of these terms, each by its name in explanation, which
 -- p_explain gives; the weight is the default, the record in docs/decisions has the figure by which it was chosen.
 --
---   term          weight   what explanation holds
+--   term          weight   value in the explanation
 --   base               1   alpha * vector + (1 - alpha) * fulltext; one of them alone where the memory has no vector, or no
---                          candidate a word. alpha: hybrid_titled_alpha 0.2 for what has a title (0057), else hybrid_alpha 0.5
+--                          candidate a word. alpha: hybrid_titled_alpha 0.2 for titled memories (0057), else hybrid_alpha 0.5
 --   question           1   0.2 * gate * (base of a question just before it - 1 if it is a question itself) (0028)
 --   session            1   hybrid_session_weight 0.6 / (1 + memories of the session / 40) * mm(mean of its best three among
 --                          the best 50) (0028)
@@ -15,29 +15,31 @@
 --                          whatever else is asked; up to the best of the others where a place, a time, a person or a number
 --                          is asked for, which no instruction answers (0034, 0057)
 --   time               1   0.3 * short where the query asks when and the memory names a time: a long text names one anyway (0036)
---   usefulness         1   hybrid_usefulness_weight 0.1 * between -1 and 1, by what was named as used, wrong or outdated (54-recall)
---   citation           1   - 0.1 where a source of it no longer exists, half of it where one has changed (53-sources); a turn
+--   usefulness         1   hybrid_usefulness_weight 0.1 * between -1 and 1, by its verdicts: used, wrong or outdated
+--   (54-recall) citation           1   - 0.1 where a source of it no longer exists, half of it where one has changed
+--   (53-sources); a turn
 --                          may expire
 --   date             0.4   1 where it is of the time that the query names, less by e for every week outside (0028)
 --   source          0.15   1 where the one writer that the query names wrote it (0028)
 --   graph           0.15   hybrid_graph_beta; the share of the other candidates that it is linked to, at most 0.3
 --   trust            0.3   hybrid_trust_gamma; of about equal memories the more trusted is first (0051)
---   confidence      0.05   what is left of its confidence
+--   confidence      0.05   its confidence after decay
 --
 -- vector = (mm(cosine) + gate * mm(near_cosine)) / (1 + gate), fulltext = (bm25 / its maximum + gate * near_bm25 / its
 -- maximum) / (1 + gate); near_cosine and near_bm25 are of the memory and its neighbours, bm25 counts its words, those of its
 -- title and its pairs of adjacent words (text_candidates). mm is min-max over all candidates. W is its length and that of its
 -- neighbours in lexemes, short = 1 / (1 + (W / 100)^2), and gate = short, as neighbours count where turns are short; 0 for
--- what has a title or no neighbour. Equal texts of a project are one result.
+-- a memory with a title or no neighbour. Equal texts of a project are one result.
 --
 -- A score compares within one search. relevance compares between searches, stores and models: 1 / (1 + exp(-15 * (likeness
--- - 0.3))), likeness = half the cosine + half of bm25 / most, 1.8 times most for what has a title, at most 1. The best relevance
+-- - 0.3))), likeness = half the cosine + half of bm25 / most, 1.8 times most for a memory with a title, at most 1. The best
+--   relevance
 -- of all candidates says whether the search is answered (answered_yes, answered_no).
 --
 -- Locks: none.
 
 
--- Of the weights, those with a row in setting may be changed for a store; the others are these. Each may be set for one
+-- Weights with a row in setting may be changed for a store; the others are these. Each may be set for one
 -- search, to compare.
 create or replace function pgmem.fixed_weights() returns jsonb
 language sql immutable parallel safe
@@ -58,7 +60,7 @@ begin
   if p_weights is null then
     return v_kept;
   end if;
-  -- In cases: none is evaluated on what the one before refuses.
+  -- In cases: none is evaluated on a value that the one before refuses.
   if (case when jsonb_typeof(p_weights) <> 'object' then true else exists (
       select from jsonb_each(p_weights) as w(name, value)
       where case when w.name not like 'hybrid%' and w.name <> 'rrf_k' or not v_kept ? w.name then true
@@ -80,7 +82,7 @@ begin
 end;
 $$;
 comment on function pgmem.search_weights is
-  'The weights of the ranking: the settings of the store and what is fixed, some of them replaced for one search.';
+  'The weights of the ranking: the settings of the store and the fixed weights, some of them replaced for one search.';
 
 
 -- A part that is turned off weighs nothing.
@@ -221,8 +223,8 @@ begin
 end;
 $$;
 comment on function pgmem.ranking_candidates is
-  'The candidates of a search: the nearest by vector, the best by words, those next to the best in their sessions, and what '
-  'holds now in place of one; each with its cosine, its words and its rank in either arm.';
+  'The candidates of a search: the nearest by vector, the best by words, those next to the best in their sessions, and '
+  'the successors of outdated ones; each with its cosine, its words and its rank in either arm.';
 
 
 -- Together, as each is often empty, and a join for each costs more than its rows.
@@ -263,7 +265,7 @@ begin
 end;
 $$;
 comment on function pgmem.known_beside is
-  'What is known of candidates but for their texts: how many others each is linked to, how useful it was, and the state of '
+  'The features of candidates but for their texts: how many others each is linked to, how useful it was, and the state of '
   'its sources.';
 
 
@@ -477,7 +479,7 @@ comment on function pgmem.is_named_in is
   'Whether a name or an alias of a named memory is a whole part of a query (as_name).';
 
 
--- What an answer shows of a long text: the stretch that holds the rarest words and pairs of adjacent ones, each counted
+-- The excerpt of a long text: the stretch that holds the rarest words and pairs of adjacent ones, each counted
 -- once; the first of equals.
 -- Twelve words find it as well as all of a long query, and a word that the text holds more than thirty times says nothing
 -- beside one that it holds seldom, so the work is bounded whatever the length. The position of a word is known by the lexemes; its place in the text is that of
@@ -522,7 +524,7 @@ begin
                 on u.lexeme = r.word) u
         cross join unnest(u.positions) with ordinality as w(word, number)
         where cardinality(u.positions) <= greatest(30, u.least)) h;
-  -- A window over the words of 0.7 * 800 / 5 = 112 words, about as long as what is shown. Two words beside each other say
+  -- A window over the words of 0.7 * 800 / 5 = 112 words, about as long as the excerpt. Two words beside each other say
   -- more than the two apart: else a name with a number is anywhere.
   for place in 1 .. coalesce(cardinality(v_word), 0) loop
     v_next := v_rare[place];
@@ -590,7 +592,7 @@ begin
 end;
 $$;
 comment on function pgmem.best_stretch is
-  'The part of a long text that holds most of what the rarest twelve words of a query weigh, see passage.';
+  'The part of a long text that holds most of the weight of the rarest twelve words of a query, see passage.';
 
 
 -- A function of SQL, which the planner writes into the statement: most texts are short.
@@ -608,11 +610,11 @@ begin atomic
     else pgmem.best_stretch(p_text, p_tsv, p_lexemes, p_weights, p_places, p_length) end;
 end;
 comment on function pgmem.passage is
-  'The part of a text, about 120 words, that holds most of what the rarest twelve words of a query weigh; p_places are '
+  'The part of a text, about 120 words, that holds most of the weight of the rarest twelve words of a query; p_places are '
   'the places of the words that the text holds.';
 
 
--- A search shall answer late rather than not at all, and what it has ranked without the passages rather than nothing.
+-- A search shall answer late rather than not at all, and with results without passages rather than none.
 create or replace function pgmem.passages_until() returns timestamptz
 language sql stable
 begin atomic
@@ -632,8 +634,8 @@ comment on function pgmem.tokens_of is 'About how many tokens a model takes for 
 
 
 -- Near copies are those that share nine in ten of their words.
--- What an agent is shown of a result beside its texts are about 36 tokens, and 60 of the answer beside its results
--- (pgmem/mcp/brief.py). The best result is cut where it alone is longer than what is left.
+-- The tokens of a result beside its texts are about 36, and 60 of the answer beside its results
+-- (pgmem/mcp/brief.py). The best result is cut where it alone is longer than the remaining tokens.
 create or replace function pgmem.packed(
   p_items jsonb[],
   p_words text[],
@@ -829,7 +831,7 @@ begin
     cross join lateral (select s.searched_text from pgmem.searched_text(n.label, n.title, n.props) s offset 0) t
     -- Few are those at least half as relevant as the best, however little that is: the word answered says it.
     where not v_few or coalesce(r.named, false) or r.relevance >= w.relevance / 2 and (not v_only
-      -- What has names and is asked for by none of them, while another one is, is about something else.
+      -- A named memory that the query does not name, while it names another one, is about something else.
       or w.best >= (v_setting ->> 'answered_yes')::float8 and not (w.is_named and r.named is not null))) k;
 
   -- A memory that the query names is one that it asks for.
@@ -989,7 +991,7 @@ score orders the results of this search; relevance (0 to 1) compares with other 
 whether something here answers the query: yes, unclear or no. search_answer gives it for a search without rows too.
 
 query: Words or a question.
-as_of: As true at that time; also what was superseded since, by full text alone.
+as_of: As true at that time; also memories superseded since, by full text alone.
 known_at: As recorded at that time; by full text alone.
 fusion: linear (weighted sum of normalised arms) or rrf; unset: the store's setting.
 explain: give every part of a score.
@@ -997,17 +999,17 @@ tags: only memories with all of these tags.
 without: parts of the ranking to turn off, to compare: names, window, question, session, prior, instruction, time,
   date, source, graph, usefulness, citation.
 weights: settings of the ranking (hybrid_alpha, rrf_k and their like) for this search alone.
-min_relevance: Leave out what is less relevant, 0 to 1.
+min_relevance: Leave out results of less relevance, 0 to 1.
 max_tokens: At most so many tokens, 100 to 1000000; results that do not fit are left out and counted,
   near copies come once. Unset: no limit, for an agent agent_token_limit.
-agent_id: Only what this agent wrote.
-session_id: Only what this session wrote.
+agent_id: Only memories of this agent.
+session_id: Only memories of this session.
 answers_only: Show only results that answer the query: few, or none.
 
 InvalidArgument: an empty query, a limit outside 1 to 1000, an unknown label or weight.
 $$;
 
--- What is said of the rows and the arguments holds for the one row as well.
+-- The rows and arguments of search_memory apply to the one row as well.
 do $$
 begin
   execute format('comment on function pgmem.search_answer is %L', e'\n'
@@ -1050,7 +1052,7 @@ begin
 end;
 $$;
 comment on function pgmem.sample_titles is $$
-The newest titles of some projects: what pgmem calibrate uses as queries.
+The newest titles of some projects, the queries of pgmem calibrate.
 
 projects: how many projects, the newest.
 each: how many titles of each.

@@ -1,7 +1,7 @@
 -- History
 --
 -- Every change of a node leaves its earlier state in node_version (17-nodes), so a memory can be read back to its
--- first version and put back to any of them. These verbs also reach what is hidden: a forgotten memory has a
+-- first version and put back to any of them. These verbs also reach hidden memories: a forgotten memory has a
 -- history and can be brought back by revert.
 --
 -- The history shows the effective period of each state: from where it began to where it ended, or where the next one

@@ -6,7 +6,7 @@
 --
 -- forget is for one memory. forget_by_ttl and decay_scores are maintenance, for the owner and reviewers: they do
 -- one bounded batch a call and return how many remain, and Python calls them until nothing does. Without an
--- identity they work on all tenants, else on the caller's and on what its organisation shares.
+-- identity they work on all tenants, else on the caller's and on the shared ones of its organisation.
 --
 -- Confidence decays when it is read (decayed in 07-truth), so decay itself writes nothing. Only archiving below a
 -- threshold is a change: it makes a version and keeps updated_at.
@@ -59,7 +59,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   having count(*) > 0
 $$;
 comment on function pgmem.namesakes is
-  'What else a project holds under the name of a memory that is purged, forgotten or not; null if nothing.';
+  'The other memories of a project under the name of a memory that is purged, forgotten or not; null if none.';
 
 
 create or replace function pgmem.still_replaced(p_node pgmem.node) returns text
@@ -71,7 +71,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   having count(*) > 0
 $$;
 comment on function pgmem.still_replaced is
-  'What a live memory that is forgotten had replaced, which does not come back by itself; null if nothing.';
+  'The memories that a forgotten one had replaced, which do not come back by themselves; null if none.';
 
 
 select pgmem.declare_answer('forgotten', $$
@@ -125,8 +125,8 @@ Hide a memory everywhere, or purge it with its edges, vectors and versions.
 
 Hiding takes the vectors out of the search, and puts them back with the memory when revert or a save brings it back.
 
-What the memory had replaced stays hidden, and next_step names it. A purge leaves a tombstone without content
-(list_tombstones); next_step names what else is stored under the name. A
+Memories that it had replaced stay hidden, and next_step names it. A purge leaves a tombstone without content
+(list_tombstones); next_step names other memories of the same name. A
 memory of more trust than the caller's stays as it is, and so does a shared one that is to be purged: the answer has
 status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
@@ -205,12 +205,12 @@ $$;
 comment on function pgmem.forget_by_ttl is $$
 Forget, or purge, the memories that have not changed for some days, batch by batch.
 
-Without an identity all tenants are meant, else the caller's tenant and what its organisation shares.
+Without an identity all tenants are meant, else the caller's tenant and the shared part of its organisation.
 
-days: Forget what has not changed for this many days, 0 or more.
+days: Forget memories that have not changed for this many days, 0 or more.
 label: Only this kind of memory; unset: all kinds.
 project_id: Only this project; unset: all.
-purge: True: delete for good, and also what is hidden already; false: hide.
+purge: True: delete for good, and also hidden memories; false: hide.
 limit: How many memories a batch holds, 1 to 5000.
 
 InvalidArgument: days, limit or label are not valid.
@@ -295,13 +295,13 @@ Count the memories whose confidence has decayed; archive those below a threshold
 Decisions and standing instructions do not decay: they hold until they are replaced.
 
 Reads compute confidence by the settings decay_rate and decay_max_age_days, which set_setting changes. Another rate or age
-holds for this call alone, with archive_below or dry_run; without them it would change nothing and is refused. Without an identity all tenants are meant, else the caller's tenant and
-what its organisation shares. A call archives one batch and
-returns how many remain; the method in Python goes on until none does.
+holds for this call alone, with archive_below or dry_run; without them it would change nothing and is refused. Without an
+identity all tenants are meant, else the caller's tenant and the shared part of its organisation. A call archives one batch
+and returns how many remain; the method in Python goes on until none does.
 
 max_age_days: Days without a change before confidence decays; unset: the setting decay_max_age_days.
 decay_rate: The rate of the decay by day, 0 or more; unset: the setting decay_rate.
-archive_below: Archive what has less confidence than this, 0 to 1; unset or 0: archive nothing.
+archive_below: Archive memories of less confidence than this, 0 to 1; unset or 0: archive none.
 limit: How many memories a batch archives at most, 1 to 5000.
 
 InvalidArgument: a number is out of bounds, or a rate or an age that would change nothing.

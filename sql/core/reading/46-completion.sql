@@ -1,6 +1,6 @@
 -- Names that a person types
 --
--- A client in which a person fills in an argument asks for the names that begin with what was typed. A command takes a
+-- A client in which a person fills in an argument asks for the names that begin with the typed text. A command takes a
 -- title where an agent sends an id.
 --
 -- Locks: none.
@@ -44,7 +44,7 @@ List the names that begin with a text, for an argument that a person fills in.
 Projects and focus areas come last changed first, sessions (by id) newest first.
 
 argument: project_id, focus, label or session_id.
-start: What was typed so far; case does not count.
+start: The text typed so far; case does not count.
 project_id: For focus: the project whose areas are listed; unset: of all.
 
 InvalidArgument: an unknown argument, or a limit outside 1 to 1000.

@@ -1,6 +1,6 @@
--- Turns: what was said in a conversation
+-- Turns: the texts of a conversation
 --
--- A turn is source text: what a person or an agent said in a session of a client, one row a turn, as it was said. It is
+-- A turn is source text: the words of a person or an agent in a session of a client, one row a turn, as it was said. It is
 -- no memory yet, so its status is captured, and every read of live memories passes over it: context, hygiene,
 -- reflection, counts. A search finds turns where it names their label (labels => '{Turn}'). History, tenancy, export
 -- and erasure are those of every node; turns have no vectors, as there are a hundred times as many of them as memories.
@@ -70,7 +70,7 @@ made. The turns are deleted turn_days (a setting) after they were captured.
 client: The program that the conversation is held in, such as claude-code.
 session_id: The id of the conversation in that client; turns are searched by client:session_id.
 turns: Objects in order with id, role (user, assistant, system, tool) and content; and, where known, at (the time it was
-  said), agent (the subagent that said it) and created_told (what the client says of the time, where at is a guess).
+  said), agent (the subagent that said it) and created_told (the client's own statement of the time, where at is a guess).
 project_id: The project it belongs to; unset: none.
 
 InvalidArgument: turns is not such a list, or a text is too long.
@@ -90,7 +90,7 @@ begin
 end;
 $$;
 comment on function pgmem.conversation is
-  'What the turns of a session have in session_id: the client and the id that the session has there.';
+  'The session_id of the turns of a session: the client and the id that the session has there.';
 
 
 create or replace function pgmem.require_turns(p_turns jsonb) returns void

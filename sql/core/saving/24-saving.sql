@@ -1,8 +1,8 @@
 -- A save
 --
 -- Every save goes through run_save, in one transaction: the caller, the save_id, the scope gate, the governance gate,
--- store, which 25-kinds makes of the kinds that are declared, and one row in save_attempt with the outcome. What agents
--- send arrives as jsonb.
+-- store, which 25-kinds makes of the kinds that are declared, and one row in save_attempt with the outcome. The arguments
+-- of agents arrive as jsonb.
 --
 -- An outcome is a status in save_result, never an error: saved, blocked_scope, failed. A store_… function ends a save
 -- with refuse(…); that raises PM099, which rolls back to the savepoint of run_save, so that a refused save leaves only
@@ -105,7 +105,8 @@ language sql immutable parallel safe
 begin atomic
   select format('A person decides: pgmem review (%s).', p_outcomes);
 end;
-comment on function pgmem.review_step is 'The next step after what waits for a person, with the outcomes that it can have.';
+comment on function pgmem.review_step is 'The next step of a save that waits for a person, with the outcomes that it can
+have.';
 
 
 create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text
@@ -177,7 +178,7 @@ end;
 comment on function pgmem.attempt_result is 'The result of an earlier save, from its row on record.';
 
 
--- What is called for its effect returns true: an assignment costs less than perform, which runs a statement.
+-- A function that is called for its effect returns true: an assignment costs less than perform, which runs a statement.
 -- The settings hold for all functions called from here: generic plans, because several would be made anew in every
 -- save; and no scan of a whole table, because every look-up here is by key and a plan made in a small store stays in
 -- use when it has grown.
@@ -294,7 +295,7 @@ begin
     v_locked := pgmem.lock_scope(p_node.scope_key);
     select n.* into v_old from pgmem.node n where n.id = p_id and pgmem.is_live_status(n.status);
   end if;
-  -- Its words and what else it says are the person's now: a topic that an agent wrote to the same text goes.
+  -- Its words and other properties are the person's now: a topic that an agent wrote to the same text goes.
   if v_person and v_old.seq is not null and not pgmem.is_of_a_person(v_old.source, v_old.trust_level) then
     v_old := pgmem.settled(v_old);
     v_old.title := p_node.title;
@@ -460,7 +461,7 @@ begin
       and a.verb = p_verb and a.save_id <> p_result.save_id
       and (a.arguments_hash = p_arguments_hash
            or a.arguments_hash = '' and p_arguments @> jsonb_strip_nulls(a.arguments)
-           -- Sent again with what it replaces, or what it holds beside.
+           -- Sent again with the id that it replaces, or holds beside.
            or p_arguments ?| '{supersedes,beside}' and a.arguments - '{supersedes,beside}'::text[]
              = p_arguments - '{supersedes,beside}'::text[]);
     if p_caller.source not in ('cli', 'ui') then
@@ -531,4 +532,4 @@ begin
 end;
 $$;
 comment on function pgmem.link_session is
-  'Join the session to what was saved in it (PRODUCED), where the id names a Session.';
+  'Join the session to the memories saved in it (PRODUCED), where the id names a Session.';

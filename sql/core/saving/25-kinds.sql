@@ -10,7 +10,7 @@
 --   store, which brings a save to the function that stores its kind
 --   the view of analysts (90-views), the shapes and options in Python (pgmem/_verbs.py, written by scripts/generate)
 --
--- What is typed in SQL becomes jsonb once, because the record of a save, its retry, its review and a batch all store from
+-- Typed arguments in SQL become jsonb once, because the record of a save, its retry, its review and a batch all store from
 -- that form.
 --
 -- Locks: the rows of pgmem.label and pgmem.field, inside the upgrade's transaction.
@@ -92,7 +92,7 @@ begin
          f.query
   from unnest(p_fields) with ordinality
     as f(label, nothing, name, type, meaning, required, kept, starts, hidden, approved, option, query, place);
-  -- What is not named in the order of the arguments comes last.
+  -- Arguments that the order does not name come last.
   v_order := array(
     select name from (
       select o.name, 0 as part, o.place from unnest(p_order) with ordinality as o(name, place)
@@ -357,7 +357,7 @@ create or replace function pgmem.approved_texts(p_arguments jsonb) returns text[
 language sql immutable parallel safe
 begin atomic
   select array(
-    -- jsonb_path_query copies what it has found for each row.
+    -- jsonb_path_query copies its result for each row.
     select value from jsonb_array_elements_text(
       jsonb_path_query_array(p_arguments - %L::text[], 'strict $.** ? (@.type() == "string")'))
       with ordinality as text(value, place) order by place);

@@ -130,7 +130,7 @@ begin
   if v_rest ~* '\m(forget|revert)\M' then
     return false;
   end if;
-  -- What is left between the texts: signs, numbers of a list, and the names of their fields.
+  -- The characters left between the texts: signs, numbers of a list, and the names of their fields.
   return regexp_replace(v_rest, '\m(' || pgmem.kind_words() || '|\d+[.)])(\M|(?=\s|$))', '', 'gi') !~ '[[:alnum:]]';
 end;
 $$;

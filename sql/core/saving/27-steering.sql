@@ -3,7 +3,7 @@
 -- A memory outlives the conversation that it was written in, and the next agent reads it. A text that a tool, a page or a
 -- repository put into one conversation may so become an order in all later ones. So a save of an agent whose text steers
 -- agents is held: nothing is stored until a person has read it (59-save-status). remember and the tools of a knowledge graph,
--- which know no such wait for a new name, refuse it. What a person or a program writes is stored.
+-- which know no such wait for a new name, refuse it. A memory of a person or a program is stored.
 --
 -- A text steers agents when it does one of these, in any field or name:
 --
@@ -12,18 +12,18 @@
 --   safeguard    asks its reader to act without the person, or without a check, that would be asked
 --   directive    asks to be kept as an instruction of the system
 --   disclosure   asks its reader to give away credentials or its system prompt
---   command      carries a file of secrets to another machine, or runs what another machine sends
+--   command      carries a file of secrets to another machine, or runs the output of another machine
 --   reader       names the agents that read it as those it speaks to
---   identity     is stored under a name that says who an agent is or what it may do
+--   identity     is stored under a name that says the identity or the rights of an agent
 --
--- A sentence that says what a job or a test does has the words of an order and is none, so forms of override, safeguard and
+-- A sentence about the work of a job or a test has the words of an order and is none, so forms of override, safeguard and
 -- disclosure count in a sentence that speaks to its reader.
 --
 -- The forms are those of sentences, in English, German, French, Spanish, Italian, Portuguese, Russian, Chinese and Japanese; a
 -- negation before one of them and in its clause takes it away ("never reveal the system prompt"). They are matched on the letters that a
 -- reader sees: without characters that nobody sees and without accents, in lower case, with letters of other scripts that look
--- like Latin ones as these. They find what is said openly. Who can see what an agent saved, trust, and the frame around
--- recalled texts are what protects from the rest.
+-- like Latin ones as these. They find openly stated orders. The visibility of an agent's saves, trust, and the frame around
+-- recalled texts protect from the rest.
 --
 -- Locks: none.
 
@@ -98,7 +98,7 @@ begin atomic
      'permissions?\W+(was|were|is|are|has been|have been)\W+(\w+\W+){0,2}(given|granted)\W+(\w+\W+){0,4}(commands?|tools?|actions?|calls?)\M|'
      '(turn|switch) off (the )?(logging|logs|audit\w*|monitoring)\M.{0,60}\m(nobody|no one|so that|unseen|not seen)|'
      '(no reason|not allowed|never|do not|don''t|no need|nothing) to (decline|refuse|object)\M|(refus(al|ing)|declin(al|ing))\W+(\w+\W+){0,6}(counts?|is|be|as)\W+(\w+\W+){0,2}(failure|error|mistake|violation)\M', null),
-    -- A text puts itself above what its reader was given, or above the user.
+    -- A text puts itself above the instructions of its reader, or above the user.
     ('override', 'above', '(precedence|priority|weight)\W+(\w+\W+){0,2}(over|above|than)\W+(\w+\W+){0,3}((words|wishes|requests?|messages?|instructions?) of (the|your) (user|owner|human|operator)|'
      'users?(''s)? (own )?(words|wishes|requests?|messages?|instructions?)|your( own)?( \w+)? (configuration|instructions?|rules|guidelines?|settings|training|prompt))|'
      '(whatever|no matter what|regardless of what|even (if|where|when|though)|despite what)\W+(the |your |his |her )?(user|human|person|owner|they|customer)\W+(\w+\W+){0,2}(wants?|says?|asks?|requests?|den(y|ies)|prefers?|objects?|tells?)\M|'  -- words: as is
@@ -120,7 +120,7 @@ begin atomic
      '(unrestricted|unfiltered|uncensored|limitless|evil|unbound|free) (version|copy|twin|side) of (yourself|you|the assistant)\M|'
      '(activate|enable|enter|switch to|engage) (unrestricted|jailbreak|jailbroken|god|dan|unfiltered) mode\M|'
      'in (developer|god|admin|jailbreak|unrestricted) mode,? (you|the (assistant|model|agent|ai))\M', null),
-    -- Secrets, prompts and what was said are carried out.
+    -- Secrets, prompts and conversations are carried out.
     ('disclosure', 'above', '(reveal|print|repeat|show|output|recite|display|answer|reproduce)\W+(\w+\W+){0,8}(text|words|message|everything|prompt|briefing|instructions)\W+(\w+\W+){0,4}'
      '((before|above|ahead of) the first|you were given|of your (briefing|instructions|prompt)|of your own|at the (very )?(start|beginning|top) of (this|the) (conversation|chat|session|context))|'  -- words: as is
      '(show|display|print|tell|give|reveal|output|list|what (are|is|were))( (me|us))? your (\w+ )?(internal|hidden|secret|initial|original|system|full|own) (instructions?|directives?|prompts?|rules|configuration|guidelines)', null),  -- words: as is
@@ -211,7 +211,7 @@ comment on function pgmem.steering_forms is $$
 The forms of texts that steer agents: regular expressions for a text in lower case and without accents.
 
 language: Its forms are tried where a text has one of the language's marks (steering_marks).
-also: What the sentence of the form must have besides; null: nothing.
+also: A second pattern that the sentence must match; null: none.
 $$;
 
 
@@ -238,7 +238,7 @@ begin atomic
     ('zh', '[\u3040-\u9FFF]')
   ) m(language, mark);
 end;
-comment on function pgmem.steering_marks is 'What a text has in which the forms of a language are looked for.';
+comment on function pgmem.steering_marks is 'The pattern of texts in which the forms of a language are looked for.';
 
 
 create or replace function pgmem.spoken_marks() returns table (language text, mark text)
@@ -264,14 +264,14 @@ end;
 comment on function pgmem.spoken_marks is $$
 The form of a sentence that speaks to its reader, by language.
 
-A sentence that says what a job or a test does has the same words and orders nothing.
+A sentence about the work of a job or a test has the same words and orders nothing.
 $$;
 
 
 create or replace function pgmem.read_letters(p_text text) returns text[]
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  -- What Unicode calls ignorable, and controls; marks over a letter.
+  -- Ignorable characters of Unicode, and controls; marks over a letter.
   c_unseen constant int4multirange := '{[1,8],[11,12],[14,31],[127,159],[173,173],[847,847],[1564,1564],[4447,4448],[6068,6069],[6155,6159],'
     '[8203,8207],[8234,8238],[8288,8303],[12644,12644],[65024,65039],[65279,65279],[65440,65440],[65520,65528],[917504,921599]}';
   c_marks  constant int4multirange := '{[768,846],[848,879],[1155,1161],[6832,6911],[7616,7679],[8400,8447],[65056,65071]}';
@@ -285,7 +285,7 @@ begin
   if v_texts[1] ~ '[\u0001-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\u00AD\u0300-\u036F\u0483-\u0489\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F'
       '\u1AB0-\u1AFF\u1DC0-\u1DFF\u200B-\u200F\u202A-\u202E\u2060-\u206F\u20D0-\u20FF\u3164\uFE00-\uFE0F\uFE20-\uFE2F\uFEFF\uFFA0\uFFF0-\uFFF8\U000E0000-\U000E0FFF]'
   then
-    -- Once without what is not seen, inside a word, and once with a blank for it, between words.
+    -- Once without invisible characters, inside a word, and once with a blank for it, between words.
     select array[string_agg(c.sign, '') filter (where not c.unseen), string_agg(case when c.unseen then ' ' else c.sign end, '')]
     into v_texts
     from (select s.sign, ascii(s.sign) <@ c_unseen as unseen from string_to_table(v_texts[1], null) s(sign)
@@ -378,7 +378,8 @@ begin
   return p_attempt;
 end;
 $$;
-comment on function pgmem.held_texts is 'A save as a caller may read it: what waits for a person is not read by agents.';
+comment on function pgmem.held_texts is 'A save as a caller may read it: a save that waits for a person is not read by
+agents.';
 
 
 create or replace function pgmem.steers(p_arguments jsonb, p_caller pgmem.caller) returns text

@@ -5,7 +5,7 @@
 -- Locks: those of 24-saving; of a pattern then its scope, unless the pattern exists (find_repeat).
 
 
--- A session is the account of a piece of work: what it did, what it decided, what is open and what comes next. Every call
+-- A session is the account of a piece of work: its results, its decisions, its open ends and the next step. Every call
 -- stores a new one. save_session is also the only save that creates its project, so that a mistyped project name does not
 -- open one by accident.
 select pgmem.declare_kind('Session', 'save_session',
@@ -53,7 +53,7 @@ $$,
   p_order => '{trigger,repeatable_steps,project_id,exclusions,scope,last_validated_at,governance_token,save_id,focus}');
 
 
--- A context is a free note under a topic, for what fits no other kind of memory. The same note saved twice is two nodes.
+-- A context is a free note under a topic, for a text of no other kind. The same note saved twice is two nodes.
 select pgmem.declare_kind('Context', 'save_context',
   p_comment => $$
 Save a free piece of context under a topic; every call stores a new memory.

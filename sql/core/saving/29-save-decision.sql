@@ -6,7 +6,7 @@
 --   the same title and rationale           duplicate_skip: the answer is the decision that exists
 --   a title at least dedup_supersede near  supersede: the new decision takes the place of the earlier one
 --   at least dedup_manual_review near      manual_review: nothing is stored until a reviewer decides (59-save-status)
---   the title of one that was replaced     duplicate_skip: the answer is what replaced it; it does not come back
+--   the title of one that was replaced     duplicate_skip: the answer is its successor; it does not come back
 --   anything else                          new
 --
 -- supersedes says that a decision replaces another, whatever the titles are like. One that begins to hold later
@@ -64,7 +64,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   order by pgmem.is_live_status(n.status) desc, line.depth desc, n.seq desc limit 1;
 $$;
 comment on function pgmem.review_head is
-  'The current decision in the line of a candidate: what a reviewer is shown; null where it no longer exists.';
+  'The current decision in the line of a candidate: shown to a reviewer; null where it no longer exists.';
 
 
 create or replace function pgmem.replacing_decision(p_node pgmem.node) returns pgmem.node
@@ -154,7 +154,7 @@ begin
     perform pgmem.set_status(p_old_seq, 'superseded', pgmem.now());
   end if;
   perform pgmem.insert_edge(p_new.seq, 'SUPERSEDES', p_old_seq, p_props);
-  -- What held beside the old one holds beside the new one.
+  -- A decision that held beside the old one holds beside the new one.
   perform pgmem.insert_edge(least(b.seq, p_new.seq), 'SIMILAR_TO', greatest(b.seq, p_new.seq), '{"by": "the decision before"}')
   from unnest(pgmem.held_beside(p_old_seq)) as b(seq) where b.seq <> p_new.seq;
 end;
@@ -210,8 +210,8 @@ begin
 end;
 $$;
 comment on function pgmem.hold_both is
-  'Let two memories hold beside each other, and compare them no more: what replaced the other is undone, and so is their '
-  'conflict. The caller holds the locks of their scopes.';
+  'Let two memories hold beside each other, and compare them no more: the replacement of the other is undone, and so is their '
+  ' conflict. The caller holds the locks of their scopes.';
 
 
 create or replace function pgmem.decision_beside(
@@ -335,7 +335,7 @@ begin
     if v_other.seq is not null then
       perform pgmem.hold_both(row(n.*)::pgmem.node, v_other, jsonb_build_object('by', coalesce(p_caller.agent_id, p_caller.source))) from pgmem.visible_node n where n.id = v_repeat;
     end if;
-    if v_named is not null then  -- saved before, and now it is said what it replaces
+    if v_named is not null then  -- saved before, and now the id that it replaces is sent
       v_locked := pgmem.lock_scope(p_node.scope_key);
       v_earlier := pgmem.decision_to_replace(v_named, v_node, p_caller);
     end if;
@@ -359,7 +359,7 @@ begin
     case when v_other.seq is null then '{}' else v_other.seq || pgmem.held_beside(v_other.seq) end);
   v_node.title_tokens := v_near.words;
   if p_review = 'supersede' then
-    -- What the reviewer saw, under the lock of its scope; not what is nearest by now.
+    -- The decision that the reviewer saw, under the lock of its scope; not the one nearest by now.
     select n.* into v_earlier from pgmem.visible_node n where n.id = p_superseded_id and n.status = 'active';
     if v_earlier.seq is null then
       raise exception using errcode = 'PM001',

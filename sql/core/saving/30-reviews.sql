@@ -1,12 +1,12 @@
 -- Trust, reviews and tombstones
 --
 -- Trust decides who may undo whom: a caller of lower trust than a memory (outranked, 08-caller) neither supersedes, changes,
--- hides, reverts nor purges it. What it asked for becomes a save under review (hold_change): a row in save_attempt with
+-- hides, reverts nor purges it. Its request becomes a save under review (hold_change): a row in save_attempt with
 -- its arguments, which list_reviews shows and resolve_review makes or drops (59-save-status). A person, which is the
 -- owner or a reviewer at the command line, on the page or in psql (decides, 08-caller), is outranked by nothing.
 --
--- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. What is
--- shared in an organisation is purged by a person alone. With the memory go the open saves that concern it or would
+-- A purge leaves a tombstone: who purged which memory and when, with a hash of its content and no content. A shared
+-- memory of an organisation is purged by a person alone. With the memory go the open saves that concern it or would
 -- store it, of no more trust than who purges.
 --
 -- Locks: the rows of the saves and previews of a memory that is purged.
@@ -38,7 +38,7 @@ comment on function pgmem.hold_change is
   'Put a change of a memory under review; its arguments are kept until a person makes or drops it.';
 
 
--- What was said is stored all the same, for the time before the present state.
+-- The fact is stored all the same, for the time before the present state.
 create or replace function pgmem.hold_contradiction(
   p_caller pgmem.caller,
   p_verb text,
@@ -61,7 +61,7 @@ begin
 end;
 $$;
 comment on function pgmem.hold_contradiction is
-  'Put under review that two open periods of a memory contradict each other; what the answer says of it.';
+  'Put under review that two open periods of a memory contradict each other; returns the sentence of the answer.';
 
 
 create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
@@ -92,7 +92,7 @@ begin
     return false;
   end if;
   return p_caller.trust_level < p_node.trust_level
-    -- What is shared belongs to all of the organisation.
+    -- A shared memory belongs to all of the organisation.
     or p_purge and p_node.tenant <> p_caller.tenant
     or p_node.scope = 'global' and pgmem.setting_text('approval') <> 'self';
 end;
@@ -132,7 +132,7 @@ Ask a person to decide about a change; asked for again, it is the same review.
 The review says who proposed it, and where they found it.
 
 verb: forget or edit_memory, for a stored memory; or the verb that saves a kind, for a new one.
-arguments: Of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.
+arguments: Those of the verb, an object: purge of forget, properties and title of edit_memory, or those of the save.
 id: The memory that would be forgotten or edited.
 origin: Where the change was found, such as a file; a person is shown it.
 
@@ -192,10 +192,10 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   from jsonb_each(p_batch) as part(name, value)
   cross join (select '{"message": null, "near_names": [], "conflicts": []}'::jsonb) as bare(fields);
 $$;
-comment on function pgmem.without_words is 'The answer of a batch without what it quotes of memories.';
+comment on function pgmem.without_words is 'The answer of a batch without its quotes of memories.';
 
 
--- What waits for a person and outranks who purges stays: only the words about the memory go.
+-- A save that waits for a person and outranks the purging caller stays: only the words about the memory go.
 create or replace function pgmem.bury_saves(p_node pgmem.node, p_caller pgmem.caller) returns void
 language sql set search_path = pgmem, pg_temp as $$
   update pgmem.save_attempt a set arguments = null, batch = pgmem.without_words(a.batch),
@@ -223,7 +223,7 @@ language sql set search_path = pgmem, pg_temp as $$
   from found where a.tenant = found.tenant and a.save_id = found.save_id;
 $$;
 comment on function pgmem.bury_saves is
-  'Drop the open saves of a memory that is purged next, of no more trust than who purges, and what the others quote of it.';
+  'Drop the open saves of a memory that is purged next, of no more trust than who purges, and the quotes of it in others.';
 
 
 create or replace function pgmem.bury(p_seqs bigint[], p_caller pgmem.caller) returns void
@@ -259,7 +259,7 @@ language sql set search_path = pgmem, pg_temp as $$
          or e.result @> jsonb_build_array(jsonb_build_object('candidate_id', n.id)));
 $$;
 comment on function pgmem.bury is
-  'Leave the tombstones of nodes that are purged next, and remove what is kept of the saves that wrote them.';
+  'Leave the tombstones of nodes that are purged next, and remove the arguments of the saves that wrote them.';
 
 
 comment on column pgmem.tombstone.trust_level is

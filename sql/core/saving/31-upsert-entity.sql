@@ -1,6 +1,6 @@
 -- Saving an entity
 --
--- An entity is a named thing with one present fact, or one for each slot: what the fact is about, such as its capital. The
+-- An entity is a named thing with one present fact, or one for each slot: the subject of the fact, such as its capital. The
 -- name, in any case, and with it the slot, is the key within a scope: a later fact
 -- replaces the earlier one in the same node, and the earlier state goes to node_version (44-history). The later fact
 -- holds from now on, and the earlier one ends there unless its end was set. The same fact saved again changes its

@@ -117,7 +117,7 @@ must exist: only save_session by itself creates one.
 session: As save_session takes it; an object.
 decisions: As save_decision takes them; objects.
 patterns: As save_pattern takes them; objects.
-memories: Of other kinds; objects with a label, such as Context, and what its save verb takes.
+memories: Those of other kinds; objects with a label, such as Context, and the arguments of its save verb.
 atomic: All parts or none; false: a refused part leaves the others saved.
 
 InvalidArgument: the session is not an object, a list is not a list of objects, or with atomic a part cannot be

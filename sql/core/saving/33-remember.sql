@@ -9,7 +9,7 @@
 -- with nothing but its name), and a name that fits several comes back in did_you_mean (link_named in 19-edges).
 --
 -- A node may have a period, which a write keeps unless it sends a date. One with a valid_from saves a state for its
--- period, beside what is known of other times (16-states); valid_to alone ends the present one. A write without dates to
+-- period, beside the states of other times (16-states); valid_to alone ends the present one. A write without dates to
 -- a node that had ended revives it from now on. A write to a node with an end reports it in conflict.
 --
 -- Locks: the scopes of the node and of the stubs it may need, sorted, before every read that they guard; then the
@@ -125,7 +125,7 @@ A node of more trust than the caller's stays as it is: the answer has status `fa
 `manual_review`, and a person decides under its save_id.
 
 label: Technology, Person, Concept, Problem or another; a kind that no save verb writes (pgmem://schema).
-properties: Its name (Problem: title), what is known, any others; null removes one.
+properties: Its name (Problem: title), the known facts, any others; null removes one.
 relations: Relations to others by name, such as USES; {"USES": ["Redis", {"name": "Ada", "label": "Person"}]}.
   A missing target becomes a stub.
 valid_from: When it begins to hold; a new period unless valid_to is sent too. Unset: as stored, else now.
@@ -201,7 +201,7 @@ begin
     node := pgmem.insert_node(p_node);
     near_names := pgmem.near_names(node, p_caller);
   elsif pgmem.is_live_status(v_old.status) and pgmem.outranked(pgmem.states_trust(v_old), p_caller) then
-    -- What says nothing new changes nothing.
+    -- A repeated fact changes nothing.
     node := v_old;
     refused := not (v_old.props @> p_node.props and p_node.valid_from is not distinct from v_old.valid_from
                     and p_node.valid_to is not distinct from v_old.valid_to);
@@ -253,7 +253,7 @@ begin
     v_node := pgmem.new_node(p_label.name, p_caller, p_share);
     v_node.scope_key := pgmem.scope_key(v_node.tenant, null, v_node.label);
   end if;
-  -- Of the properties as sent: a control character is stripped from a property and refused in a name.
+  -- The properties are checked as sent: a control character is stripped from one and refused in a name.
   v_node.key := pgmem.clean_key(p_properties ->> v_field, v_field);
   if v_node.key is null or jsonb_typeof(v_props -> v_field) <> 'string' then
     raise exception using errcode = 'PM001',
@@ -347,4 +347,4 @@ begin
 end;
 $$;
 comment on function pgmem.merge_node_state is
-  'Write what is said of a stored node: into its present state, or for a period where it has a valid_from (add_state).';
+  'Write a fact about a stored node: into its present state, or for a period where it has a valid_from (add_state).';

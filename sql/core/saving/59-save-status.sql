@@ -7,7 +7,7 @@
 --
 -- A review settles a decision whose title is too near to an earlier one to be new and too far to supersede it
 -- (29-save-decision). The reviewer stores it on behalf of its caller: the tenant of the memory is the tenant of the
--- save. What a person is shown is what takes effect: a stored memory stands for a save only where its texts are those
+-- save. The text that a person saw takes effect: a stored memory stands for a save only where its texts are those
 -- of the save (review_artifact), a change concerns the memory itself and not a later one of its line (reviewed), and
 -- each kind of review has certain outcomes (review_outcomes).
 --
@@ -194,7 +194,7 @@ $$;
 comment on function pgmem.retry_save is $$
 Make an open save again, with the arguments it had and in the name of the caller who asked first.
 
-Its trust is the lower one of that caller and the present one: what a person decided waits for a review.
+Its trust is the lower one of that caller and the present one: a change of a person's decision waits for a review.
 
 A save that was made, or dropped by a reviewer, is not repeated: the answer is its result.
 
@@ -264,7 +264,7 @@ begin
 end;
 $$;
 comment on function pgmem.reviewed is
-  'The memory that a review concerns: what a change would change, or the current one in the line that a save resembles.';
+  'The memory that a review concerns: the target of a change, or the current one in the line that a save resembles.';
 
 
 -- A title that steers would be an order to the next session of the same agent.
@@ -309,7 +309,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     when (p_attempt.dedup_outcome, p_attempt.status::text) is distinct from ('manual_review', 'failed') then '{drop}'
     when pgmem.is_held_change(p_attempt.verb) then '{supersede,drop}'
     when p_attempt.candidate_id is null then '{new,drop}'
-    -- Of one name there is one.
+    -- One name has one memory.
     when exists (select from pgmem.label l where l.verb = p_attempt.verb and l.key_field is not null) then '{supersede,drop}'
     else '{new,supersede,drop}' end::text[];
 $$;
@@ -418,7 +418,8 @@ comment on function pgmem.get_review is $$
 Read one save that waits for a person, or is decided, beside the memory it concerns.
 
 The candidate is the memory that is current in the line of the one that the save resembled, or the one that a change
-would change. An agent gets no arguments of a save that waits, and the title of one which it made, unless that steers agents. Where what waits is stored already, as two stores had
+would change. An agent gets no arguments of a save that waits, and the title of one which it made, unless that steers agents.
+Where the waiting memory is stored already, as two stores had
 saved it, the artifact is that memory; of a revert, the restored texts are those that come back. A decided save has
 resolved_by and no arguments.
 
@@ -453,7 +454,7 @@ begin
       message = 'Only a reviewer resolves reviews: connect as a member of pgmem_reviewer.';
   end if;
   v_by := pgmem.require_key(p_by, 'by');
-  -- A person on the pages of a server acts for one tenant, and may not decide what is public.
+  -- A person on the pages of a server acts for one tenant, and may not decide public reviews.
   if v_caller.source = 'ui' and v_caller.identified then
     v_caller.tenants := v_caller.tenants[: cardinality(v_caller.tenants) - 1];
   end if;
@@ -524,7 +525,7 @@ $$;
 comment on function pgmem.resolve_review is $$
 Decide a save under review: store it as new, let it supersede its candidate, or drop it.
 
-What is stored has the name and the trust of the caller who asked for it, not those of the person. A change of a memory
+The stored memory has the name and the trust of the caller who asked for it, not those of the person. A change of a memory
 (forget, revert, remember, edit_memory) and a fact under a name are made by supersede, in place, or dropped.
 
 Any open save can be dropped, also one that is not under review. A decision that was made on another candidate than

@@ -4,9 +4,9 @@
 -- request and sets the identity of its transactions accordingly. The store keeps the hash of a token, not the
 -- token, so a token that is lost is revoked and issued anew.
 --
--- A person cannot use an agent's token: what agents hold does not decide. So a token is for agents, for a person
+-- A person cannot use an agent's token: a credential of an agent does not decide. So a token is for agents, for a person
 -- (for_person), who signs in to the page with it, or for another store (for_sync), which exchanges changes with it and can
--- do nothing else. Such a store is believed about who wrote and who approved what it brings only where its token vouches.
+-- do nothing else. Such a store is believed about the authors and approvers of its records only where its token vouches.
 --
 -- A login that can issue a token can become any tenant, so these verbs belong to reviewers and none of them is a
 -- tool of agents. verify_token is for a login whose identity settings count (is_trusted in 08-caller): any other
@@ -108,8 +108,8 @@ name: A name for the token in list_tokens; unset: the names of the tenant.
 expires_at: When the token ends; unset: never.
 for_person: Whether a person signs in to the page with it and decides there; such a token admits no agent.
 for_sync: Whether another store exchanges changes with it (pgmem sync); such a token admits no agent and no person.
-vouches: Whether the other store is believed about who wrote and who approved what it brings; with for_sync alone. Unset:
-  what it brings is trusted as what an agent writes.
+vouches: Whether the other store is believed about the authors and approvers of its records; with for_sync alone. Unset:
+  its records have the trust of an agent's.
 
 InvalidArgument: no tenant is named in a store that has tenants, a name cannot be taken, expires_at lies in the past, or
   the token would have two purposes.

@@ -14,7 +14,7 @@
 
 
 -- Each limit by itself: a managed server allows its users to set some of them. statement_timeout is a default, which the
--- login may change; what a verb reads at most is bounded in the verbs.
+-- login may change; the rows that a verb reads are bounded in the verbs.
 create or replace function pgmem.limit_role(p_role name, p_bound boolean) returns text[]
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare

@@ -60,7 +60,7 @@ begin
   comment on table pgmem.embedding is
     'Vectors by node and model; tenant and project are repeated so that a scope is searched by itself.';
   comment on column pgmem.embedding.project_seq is 'The project''s seq; 0: a global memory.';
-  comment on column pgmem.embedding.text_hash is 'Of the text the vector was made from.';
+  comment on column pgmem.embedding.text_hash is 'Belongs to the text the vector was made from.';
   comment on column pgmem.embedding.indexed is
     'In the HNSW index; until the worker puts it there it is compared one by one.';
   return true;
@@ -153,7 +153,7 @@ begin
 end;
 $$;
 comment on function pgmem.register_model is $$
-Register an embedding model; the first one becomes active, and what was saved before it is queued.
+Register an embedding model; the first one becomes active, and memories saved before it are queued.
 
 A model that is registered already stays as it is. A new one is registered by the owner, a reviewer or a member of
 pgmem_trusted; in a store without tenants, by any writer.
@@ -188,7 +188,7 @@ $$;
 comment on function pgmem.require_model is 'A registered model; an unknown name is an error that lists those that are known.';
 
 
--- Also what was saved in SQL before any model existed.
+-- Also memories saved in SQL before any model existed.
 create or replace function pgmem.queue_missing(p_model_id smallint, p_all boolean) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 begin
