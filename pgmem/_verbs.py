@@ -547,7 +547,7 @@ VERBS = {
             arguments={
                 "project_id": Argument("Project name.", required=True),
                 "scope": Argument(
-                    "The widest scope; global: only global memories; project or focus: the named focus, the project and global memories .",
+                    "The widest scope; global: only global memories; project or focus: the named focus, the project and global memories.",
                     default="project",
                     choices=("global", "project", "focus"),
                 ),
@@ -1033,7 +1033,7 @@ VERBS = {
             "writer",
             arguments={
                 "deletions": Argument(
-                    'A list of {"entityName": …, "observations": ["…"]}; what does not exist is left out.',
+                    'A list of {"entityName": …, "observations": ["…"]}; pairs that do not exist are left out.',
                     type="pgmem.objects",
                     required=True,
                 )
@@ -1045,7 +1045,7 @@ VERBS = {
             "writer",
             arguments={
                 "relations": Argument(
-                    'A list of {"from": …, "to": …, "relationType": …}; what does not exist is left out.',
+                    'A list of {"from": …, "to": …, "relationType": …}; relations that do not exist are left out.',
                     type="pgmem.objects",
                     required=True,
                 )
@@ -1500,9 +1500,9 @@ VERBS = {
                 "project_id": Argument("Only of this project; unset: of all."),
                 "labels": Argument("Only these kinds, such as Decision.", type="text[]"),
                 "status": Argument("Only of this status, such as superseded."),
-                "source": Argument("Only what came in this way: mcp, sdk, cli, ui, sync or sql."),
-                "agent_id": Argument("Only what this agent wrote."),
-                "session_id": Argument("Only what was written in this session."),
+                "source": Argument("Only memories that came in this way: mcp, sdk, cli, ui, sync or sql."),
+                "agent_id": Argument("Only memories of this agent."),
+                "session_id": Argument("Only memories written in this session."),
                 "as_of": Argument("As true at that time.", type="timestamp with time zone"),
                 "known_at": Argument("As recorded at that time.", type="timestamp with time zone"),
                 "branch": Argument("Only the cards of this branch, which is not merged."),
@@ -1622,7 +1622,7 @@ VERBS = {
                 "project_id": Argument("Only of this project; unset: of all."),
                 "session_id": Argument("Only in this session; unset: in all."),
                 "since": Argument(
-                    "Only what was done after this time; unset: all.", type="timestamp with time zone"
+                    "Only events after this time; unset: all.", type="timestamp with time zone"
                 ),
                 "limit": Argument(
                     "How many at most, 1 to 1000.", type="integer", default="100", least=1.0, most=1000.0
@@ -1683,7 +1683,7 @@ VERBS = {
                 "project_id": Argument("Project name.", required=True),
                 "scope": Argument("Paths in the repository, 1 to 50.", type="text[]"),
                 "symbols": Argument("Dotted names, 1 to 50; such as pkg.module.function.", type="text[]"),
-                "intent_id": Argument("Of declare_intent; its paths are the scope.", type="uuid"),
+                "intent_id": Argument("The id from declare_intent; its paths are the scope.", type="uuid"),
                 "max_records": Argument(
                     "How many a page, or a digest, holds, 1 to 100; default 20.",
                     type="integer",
@@ -1846,7 +1846,7 @@ VERBS = {
                 ),
                 "project_id": Argument("Project name.", required=True),
                 "description": Argument(
-                    "What the work is for; it becomes part of drafts made from the receipt. Default none."
+                    "The aim of the work; it becomes part of drafts made from the receipt. Default none."
                 ),
             },
         ),
@@ -1905,7 +1905,7 @@ VERBS = {
                     "record_candidate; objects with kind, ref and digest.", type="pgmem.card_evidence_list"
                 ),
                 "text": Argument(
-                    "validate_claims, declare_intent; the text to check, or what the work is for."
+                    "validate_claims, declare_intent; the text to check, or the aim of the work."
                 ),
                 "paths": Argument(
                     "declare_intent, finish_intent; those of the intent, or the files really changed.",
@@ -1919,7 +1919,7 @@ VERBS = {
                 ),
                 "receipt": Argument("propose_from_receipt, finish_intent.", type="jsonb"),
                 "report": Argument(
-                    "refresh_from_run; what a scan of the repository saw, unset: the repository of this process is read.",
+                    "refresh_from_run; the result of a scan of the repository, unset: the repository of this process is read.",
                     type="jsonb",
                 ),
                 "share": Argument(
@@ -1927,8 +1927,10 @@ VERBS = {
                     choices=("private", "org"),
                     for_agents=False,
                 ),
-                "branch": Argument("What is drafted; as record_candidate takes it.", for_agents=False),
-                "branch_commit": Argument("What is drafted; as record_candidate takes it.", for_agents=False),
+                "branch": Argument("That of the draft, as record_candidate takes it.", for_agents=False),
+                "branch_commit": Argument(
+                    "That of the draft, as record_candidate takes it.", for_agents=False
+                ),
             },
         ),
         Verb(
@@ -2056,7 +2058,7 @@ VERBS = {
             toolsets=("extraction",),
             description="Store what should last. A quote is copied from its turn and holds the names and numbers of its text.",
             arguments={
-                "extraction_id": Argument("Of begin_extraction.", type="uuid", required=True),
+                "extraction_id": Argument("The id from begin_extraction.", type="uuid", required=True),
                 "answer": Argument(
                     "Empty lists where nothing lasts; an object with the lists add (kind decision, fact or note; title, text, turn, quote), update (n, the number of a candidate; text, turn, quote) and invalidate (n, turn, quote).",
                     type="jsonb",
@@ -2070,7 +2072,7 @@ VERBS = {
             "worker",
             arguments={
                 "tokens": Argument(
-                    "The most that a question may cost; or, with reserved, what it did cost.",
+                    "The most that a question may cost; or, with reserved, its cost.",
                     type="integer",
                     required=True,
                 ),
@@ -2141,7 +2143,7 @@ VERBS = {
                     required=True,
                 ),
                 "peer": Argument(
-                    "What the cursors of the other store begin with; `changes` without it leaves out what came from there."
+                    "The beginning of the other store's cursors; `changes` without it leaves out changes that came from there."
                 ),
                 "cursor": Argument(
                     "The cursor of the page, kept for known_peer; of the owner and reviewers only, as pushed is."
@@ -2157,7 +2159,7 @@ VERBS = {
                     "The cursor of this feed behind the last change that the peer has applied, kept for known_peer."
                 ),
                 "keep": Argument(
-                    "Whether what is refused is kept for list_outstanding, which the caller offers again.",
+                    "Whether refused changes are kept for list_outstanding, which the caller offers again.",
                     type="boolean",
                     default="False",
                 ),
@@ -2167,7 +2169,7 @@ VERBS = {
             "known_peer",
             "look",
             "reader",
-            arguments={"peer": Argument("What the cursors of the other store begin with.")},
+            arguments={"peer": Argument("The beginning of the other store's cursors.")},
         ),
         Verb("note_outstanding", "repeat", "writer"),
         Verb(
@@ -2175,7 +2177,7 @@ VERBS = {
             "look",
             "reader",
             arguments={
-                "peer": Argument("What the cursors of the other store begin with; unset: all."),
+                "peer": Argument("The beginning of the other store's cursors; unset: all."),
                 "direction": Argument("here: refused here; there: refused by the other store; unset: both."),
                 "after": Argument("The id of the last one of the page before.", type="uuid"),
                 "limit": Argument(
@@ -2265,7 +2267,7 @@ VERBS = {
             arguments={
                 "project_id": Argument("Only this project; unset: everything."),
                 "days": Argument(
-                    "Of how many days, 1 to 3650; of the trial all sessions count.",
+                    "The number of days, 1 to 3650; of the trial all sessions count.",
                     type="integer",
                     default="30",
                 ),

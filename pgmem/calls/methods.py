@@ -1066,7 +1066,7 @@ class Verbs:
         Args:
             project_id: Project name.
             scope: The widest scope; global: only global memories; project or focus: the named focus, the
-                project and global memories .
+                project and global memories.
             focus: The name of the focus area; required with scope focus.
             categories: Only these kinds; unset: all but cards.
             topic: Only memories that contain one of these words.
@@ -1524,7 +1524,7 @@ class Verbs:
     ) -> list[StoredItem]:
         """Read items by their namespaces and names.
 
-        place is the number of the key, from 1; what does not exist has no row.
+        place is the number of the key, from 1; a missing item has no row.
 
         Args:
             keys: A list of {"namespace": ["users", "ada"], "name": "profile"}.
@@ -1839,7 +1839,7 @@ class Verbs:
     ) -> int:
         """Add messages to the end of a session, all or none.
 
-        Of two calls at once, all messages of one come before those of the other.
+        All messages of one of two calls at once come before those of the other.
 
         Args:
             session_id: The name of the session; a new one begins a session.
@@ -1987,7 +1987,8 @@ class Verbs:
         """Delete observations of entities; how many. The entity before it becomes a version.
 
         Args:
-            deletions: A list of {"entityName": …, "observations": ["…"]}; what does not exist is left out.
+            deletions: A list of {"entityName": …, "observations": ["…"]}; pairs that do not exist are left
+                out.
 
         Raises:
             NotPermitted: an entity was written by a more trusted source.
@@ -2003,7 +2004,8 @@ class Verbs:
         """Delete relations between entities; how many.
 
         Args:
-            relations: A list of {"from": …, "to": …, "relationType": …}; what does not exist is left out.
+            relations: A list of {"from": …, "to": …, "relationType": …}; relations that do not exist are
+                left out.
 
         Raises:
             IdentityRequired: the store has tenants and the caller has no identity.
@@ -2839,9 +2841,9 @@ class Verbs:
             project_id: Only of this project; unset: of all.
             labels: Only these kinds, such as Decision.
             status: Only of this status, such as superseded.
-            source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
-            agent_id: Only what this agent wrote.
-            session_id: Only what was written in this session.
+            source: Only memories that came in this way: mcp, sdk, cli, ui, sync or sql.
+            agent_id: Only memories of this agent.
+            session_id: Only memories written in this session.
             as_of: As true at that time.
             known_at: As recorded at that time.
             branch: Only the cards of this branch, which is not merged.
@@ -2889,7 +2891,7 @@ class Verbs:
         hops: Hops = 1,
         limit: RowLimit = 40,
     ) -> DrawnGraph:
-        """The memories around one, with the relations between all of them: what an ego graph draws.
+        """The memories around one, with the relations between all of them: the data of an ego graph.
 
         The memory itself has depth 0. left_out counts those that the limit leaves out.
 
@@ -2907,7 +2909,7 @@ class Verbs:
         self,
         id: UUID,
     ) -> list[LineEntry]:
-        """What a memory replaced and what replaced it, oldest first.
+        """The predecessors and successors of a memory, oldest first.
 
         A memory with neither is a line of one. decided_by is the person who decided the replacement, where
         it was one.
@@ -2996,11 +2998,11 @@ class Verbs:
         self,
         project_id: str | None = None,
     ) -> Waiting:
-        """Count what waits for a person.
+        """Count the items that wait for a person.
 
         These are reviews, approvals, insights, draft cards, conflicts, failed saves, rules of agents (up to
         1000) and replacements that nobody has said. An approval is a save that a person makes or drops and
-        that resembles nothing: what holds globally in a store where a person approves.
+        that resembles nothing: a global save in a store where a person approves.
 
         Args:
             project_id: Only of this project; unset: of all. Insights belong to no project.
@@ -3057,7 +3059,7 @@ class Verbs:
         since: datetime | None = None,
         limit: RowLimit = 100,
     ) -> list[Activity]:
-        """List what was done, latest first: what was saved, changed or said, saves that made none, purges.
+        """List events, latest first: memories saved or changed, verdicts, saves that made none, purges.
 
         kind is saved, changed, captured, cards, repeated, refused, review, dropped or purged. The turns of
         a conversation are one entry, at the time of the last one, and so are the cards that pgmem read in
@@ -3066,7 +3068,7 @@ class Verbs:
         Args:
             project_id: Only of this project; unset: of all.
             session_id: Only in this session; unset: in all.
-            since: Only what was done after this time; unset: all.
+            since: Only events after this time; unset: all.
             limit: How many at most, 1 to 1000.
 
         Raises:
@@ -3159,8 +3161,8 @@ class Verbs:
 
         A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
         widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
-        permission on memory. What is denied is not a permission. A text that relies on a stale card without
-        saying so, and a long one, are given a warning. Nothing is stored.
+        permission on memory. A denied permission is none. A text that relies on a stale card without saying
+        so, and a long one, are given a warning. Nothing is stored.
 
         Args:
             text: The text to check, such as the statement of a card.
@@ -3183,8 +3185,7 @@ class Verbs:
         Args:
             paths: Files or folders relative to the repository, 1 to 50.
             project_id: Project name.
-            description: What the work is for; it becomes part of drafts made from the receipt. Default
-                none.
+            description: The aim of the work; it becomes part of drafts made from the receipt. Default none.
 
         Raises:
             ContractError: no paths, too many, or one outside the repository; no such project.
@@ -3319,9 +3320,9 @@ class Verbs:
     ) -> SettledBranches:
         """Share the cards of branches whose commits are in the default branch.
 
-        pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it
-        for a branch whose merge git cannot see, such as a squash. `shared` counts the cards that are shared
-        now, `moved` those that wait for another commit.
+        pgmem calls this with the answer of git, before it refreshes cards and retrieves them; a person
+        calls it for a branch whose merge git cannot see, such as a squash. `shared` counts the cards that
+        are shared now, `moved` those that wait for another commit.
 
         Args:
             project_id: Project name.
@@ -3371,12 +3372,12 @@ class Verbs:
         """Store the items of a model's answer that their quotes support; the rest is rejected with its reason.
 
         An item is `new`, `supersede`, `duplicate_skip`, `archived` (of invalidate), `manual_review` or
-        `rejected`. What touches a memory that has changed since begin_extraction, that it did not show, or
+        `rejected`. An item about a memory that has changed since begin_extraction, that it did not show, or
         that has more trust than the turn, waits for a person. The same call again answers the same and
         changes nothing.
 
         Args:
-            extraction_id: Of begin_extraction.
+            extraction_id: The id from begin_extraction.
             answer: Empty lists where nothing lasts; an object with the lists add (kind decision, fact or
                 note; title, text, turn, quote), update (n, the number of a candidate; text, turn, quote)
                 and invalidate (n, turn, quote).
@@ -3398,14 +3399,14 @@ class Verbs:
         reserved: int = 0,
         day: Date | str | None = None,
     ) -> ExtractionBudget:
-        """Reserve tokens of the day for a question to a model, or write what it cost in their place.
+        """Reserve tokens of the day for a question to a model, or write its cost in their place.
 
         The day is that of UTC, and the tokens are counted for the caller's tenant, whichever process asks.
         `granted` is false where the tokens would exceed the setting extraction_tokens; then nothing is
         reserved.
 
         Args:
-            tokens: The most that a question may cost; or, with reserved, what it did cost.
+            tokens: The most that a question may cost; or, with reserved, its cost.
             reserved: The tokens that were reserved for it; 0: it is not asked yet.
             day: The day on which they were reserved.
 
@@ -3471,8 +3472,7 @@ class Verbs:
     async def backlog(
         self,
     ) -> Backlog:
-        """The pending work of the whole store: texts to embed, open saves, and rows that an upgrade left to
-        renew.
+        """The pending work of the whole store: texts to embed, open saves, rows of an earlier release.
 
         Raises:
             NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
@@ -3511,19 +3511,19 @@ class Verbs:
         pushed: str | None = None,
         keep: bool = False,
     ) -> list[Arrival]:
-        """Take a page of another store's feed by the rules of a save; what is stored stays.
+        """Take a page of another store's feed by the rules of a save; stored records stay.
 
-        Returns what became of each change that brings a record: taken, present, merged (it exists under
+        Returns the outcome of each change that brings a record: taken, present, merged (it exists under
         another id), updated, conflict (changed on both sides: both states are kept, the later one is
-        current), review (a decision with a near title exists), purged, or refused, with the reason. Of a
-        long page a part is taken, so that others wait for half a second only; of the rest it returns waits,
+        current), review (a decision with a near title exists), purged, or refused, with the reason. A part
+        of a long page is taken, so that others wait for half a second only; for the rest it returns waits,
         and it keeps no cursor: send the changes that wait again, in their order, until none does. A dry run
         takes the whole page.
 
         Args:
             changes: The changes of a page that `changes` returned with content, or lines of an export.
-            peer: What the cursors of the other store begin with; `changes` without it leaves out what came
-                from there.
+            peer: The beginning of the other store's cursors; `changes` without it leaves out changes that
+                came from there.
             cursor: The cursor of the page, kept for known_peer; of the owner and reviewers only, as pushed
                 is.
             since: The cursor of this feed up to which the other store knows it; unset, or one that cannot
@@ -3532,7 +3532,7 @@ class Verbs:
             dry_run: Only report what it would do.
             pushed: The cursor of this feed behind the last change that the peer has applied, kept for
                 known_peer.
-            keep: Whether what is refused is kept for list_outstanding, which the caller offers again.
+            keep: Whether refused changes are kept for list_outstanding, which the caller offers again.
 
         Raises:
             InvalidArgument: changes is not a list, or peer is not a store.
@@ -3558,10 +3558,10 @@ class Verbs:
         self,
         peer: str | None = None,
     ) -> PeerState:
-        """Say what this store is to another one, and how far the two are in step.
+        """Describe this store to another one, and how far the two are in step.
 
         Args:
-            peer: What the cursors of the other store begin with.
+            peer: The beginning of the other store's cursors.
         """
         return await self.caller.one("known_peer", PeerState, {"peer": peer})
 
@@ -3572,10 +3572,10 @@ class Verbs:
         after: UUID | None = None,
         limit: RowLimit = 500,
     ) -> list[Outstanding]:
-        """List what was refused in exchanges and is offered again at each sync, the oldest first.
+        """List changes that were refused in exchanges and are offered again, the oldest first.
 
         Args:
-            peer: What the cursors of the other store begin with; unset: all.
+            peer: The beginning of the other store's cursors; unset: all.
             direction: here: refused here; there: refused by the other store; unset: both.
             after: The id of the last one of the page before.
             limit: How many at most, 1 to 1000.
@@ -3741,14 +3741,14 @@ class Verbs:
         project_id: str | None = None,
         days: int = 30,
     ) -> Balance:
-        """Sum what the memory cost and what came of it: tokens, words of agents, rules, errors, and the trial.
+        """Sum the cost of the memory and its results: tokens, words of agents, rules, errors, and the trial.
 
         A trial is switched on by the setting memory_trial. Its sessions count from the first prompt on, and
         stay when recall_days are over.
 
         Args:
             project_id: Only this project; unset: everything.
-            days: Of how many days, 1 to 3650; of the trial all sessions count.
+            days: The number of days, 1 to 3650; of the trial all sessions count.
 
         Raises:
             InvalidArgument: days is another number.
@@ -3764,8 +3764,8 @@ class Verbs:
         """List the rules of a project and the global ones, first those that contradict another.
 
         All pairs are compared, at most 600 texts, by their acts, objects and choices, in English and in
-        part in German, Spanish, French and Chinese. These are the texts that say what is always to be done,
-        and short notes of persons that forbid something or are named in a pair.
+        part in German, Spanish, French and Chinese. These are the texts that give a standing order, and
+        short notes of persons that forbid something or are named in a pair.
 
         Args:
             project_id: The rules of this project and the global ones; unset: all.
@@ -3796,10 +3796,10 @@ class Verbs:
     ) -> list[CheckedLabel]:
         """Where the graph differs from the tables; empty when they agree.
 
-        Each row counts, for a label or relation, what the graph lacks (missing), has beyond the tables
-        (extra), and holds with other properties or ends (different). With stale_paths, AGE 1.8 or later may
-        answer paths of variable length over the label from a cache that is out of date: pgmem init mends
-        it.
+        Each row counts, for a label or relation, the rows that the graph lacks (missing), has beyond the
+        tables (extra), and holds with other properties or ends (different). With stale_paths, AGE 1.8 or
+        later may answer paths of variable length over the label from a cache that is out of date: pgmem
+        init mends it.
 
         Raises:
             TierMissing: the server has no Apache AGE.

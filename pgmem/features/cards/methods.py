@@ -50,20 +50,20 @@ class CardsVerbs(Verbs):
         cursor: str | None = None,
         branch: str | None = None,
     ) -> RelevantMemory:
-        """Return what memory knows about some paths, symbols or an intent before they are changed.
+        """Return the memory of some paths, symbols or an intent before they are changed.
 
         Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
-        path, best first: what people have approved, decisions, reverts and why it was changed, what changes
-        with it, its tests, the rules of its folder, who knows it, what is risky, what is unproven. The full
-        answer is the list of the cards behind it. Where this process has a repository (`PGMEM_REPOSITORY`),
-        the sync policy may read the repository first. A page holds at least one digest or card and
-        otherwise what fits into `cards_budget`.
+        path, best first: approved cards, decisions, reverts and reasons of changes, its companions, its
+        tests, the rules of its folder, its owners, risks, unproven claims. The full answer is the list of
+        the cards behind it. Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may
+        read the repository first. A page holds at least one digest or card and otherwise as many as fit
+        into `cards_budget`.
 
         Args:
             project_id: Project name.
             scope: Paths in the repository, 1 to 50.
             symbols: Dotted names, 1 to 50; such as pkg.module.function.
-            intent_id: Of declare_intent; its paths are the scope.
+            intent_id: The id from declare_intent; its paths are the scope.
             max_records: How many a page, or a digest, holds, 1 to 100; default 20.
             include_stale: Stale cards too; default false.
             include_drafts: Drafts too; default true.
@@ -112,9 +112,9 @@ class CardsVerbs(Verbs):
         """Look cards up by id, path, symbol, words or state, or count them.
 
         The modes are search (query), get (record_id), for_path (path), for_symbol (symbol), stale, drafts,
-        coverage (scope), status and trajectories (path or query): what earlier pieces of work did, one line
-        each. `payload` holds records with their counts, a record with its revisions, the coverage, the
-        numbers of the project, or trajectories.
+        coverage (scope), status and trajectories (path or query): earlier pieces of work, one line each.
+        `payload` holds records with their counts, a record with its revisions, the coverage, the numbers of
+        the project, or trajectories.
 
         Args:
             project_id: Project name.
@@ -251,9 +251,9 @@ class CardsVerbs(Verbs):
 
         `counts` says how many cards were inserted, updated, unchanged, reactivated, contradicted, left to a
         decision, over capacity, stale or historical, and how many links were made and removed. With
-        dry_run, `cards` holds what the report gives and nothing is written.
+        dry_run, `cards` holds the cards of the report and nothing is written.
 
-        What an agent reports, over MCP or as a bound login, becomes drafts for a person to approve or
+        The report of an agent, over MCP or as a bound login, becomes drafts for a person to approve or
         reject. It changes no other card, file or link, whatever the report claims.
 
         Args:
@@ -284,7 +284,7 @@ class CardsVerbs(Verbs):
         branch: str | None = None,
         branch_commit: str | None = None,
     ) -> FinishedIntent:
-        """Finish an intent with the files really changed: what people and agents said of them becomes stale.
+        """Finish an intent with the files really changed; the cards about them become stale.
 
         `outside_scope` names the changed files that were not declared. With propose, drafts are made from
         the receipt in the same transaction.
@@ -359,19 +359,19 @@ class CardsVerbs(Verbs):
             subject_path: record_candidate; the file that the statement is about.
             symbols: record_candidate; dotted names that it is about too.
             evidence: record_candidate; objects with kind, ref and digest.
-            text: validate_claims, declare_intent; the text to check, or what the work is for.
+            text: validate_claims, declare_intent; the text to check, or the aim of the work.
             paths: declare_intent, finish_intent; those of the intent, or the files really changed.
             intent_id: finish_intent; the id that declare_intent returned.
             propose: finish_intent; whether drafts are made from the receipt, default false.
             receipt: propose_from_receipt, finish_intent.
-            report: refresh_from_run; what a scan of the repository saw, unset: the repository of this
+            report: refresh_from_run; the result of a scan of the repository, unset: the repository of this
                 process is read.
             share: Whose it is: private or org; unset: private where there is a user.
-            branch: What is drafted; as record_candidate takes it.
-            branch_commit: What is drafted; as record_candidate takes it.
+            branch: That of the draft, as record_candidate takes it.
+            branch_commit: That of the draft, as record_candidate takes it.
 
         Raises:
-            ContractError: an unknown action, with those allowed; or what the verb raises it for.
+            ContractError: an unknown action, with those allowed; or a reason of the verb.
             MemoryNotFound: no such intent is declared in the project.
             CapacityReached: the project has no room for the drafts or cards.
             InvalidArgument: the text of validate_claims is empty.

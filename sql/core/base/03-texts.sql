@@ -92,7 +92,7 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
     then left(concat_ws(': ', p_title, p_props ->> 'content'), 200) else left(p_title, 200) end;
 $$;
 comment on function pgmem.list_title is 'The title of a memory where a list shows no text of it: of a note with the beginning
-of its text.';
+  of its text.';
 
 
 create or replace function pgmem.short_name(p_title text) returns text

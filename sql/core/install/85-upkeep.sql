@@ -38,7 +38,7 @@ begin
 end;
 $$;
 comment on function pgmem.backlog is $$
-The pending work of the whole store: texts to embed, open saves, and rows that an upgrade left to renew.
+The pending work of the whole store: texts to embed, open saves, rows of an earlier release.
 
 NotPermitted: the login is neither owner, nor reviewer, nor a member of pgmem_trusted.
 $$;

@@ -6,8 +6,8 @@
 -- two memories. A record that cannot be stored is left out with the reason, and the others are stored.
 --
 -- A record is known again by its source, label and name (memory_reference, kept in pgmem.imported), so a file can be
--- imported again: its new texts are updated, memories forgotten here stay forgotten, and a status that was given here stays
--- . A dry run does the same and rolls it back.
+-- imported again: its new texts are updated, memories forgotten here stay forgotten, and a status that was given here stays.
+-- A dry run does the same and rolls it back.
 --
 -- The trust of the file holds where an owner or a reviewer imports; else no memory gets more than the caller's.
 --

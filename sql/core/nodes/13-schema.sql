@@ -206,7 +206,7 @@ begin
 end;
 $$;
 comment on function pgmem.require_name is 'A name of the vocabulary; one of another form is an error that names the broken
-rule.';
+  rule.';
 
 
 create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label

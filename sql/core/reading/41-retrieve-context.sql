@@ -505,8 +505,7 @@ recorded at that time.
 One attempt takes at most `retrieval_timeout_s`; after one retry the status is `timed_out` (or `failed` when the
 database does not answer), so that an agent can always go on.
 
-scope: The widest scope; global: only global memories; project or focus: the named focus, the project and global memories
-  .
+scope: The widest scope; global: only global memories; project or focus: the named focus, the project and global memories.
 focus: The name of the focus area; required with scope focus.
 categories: Only these kinds; unset: all but cards.
 topic: Only memories that contain one of these words.

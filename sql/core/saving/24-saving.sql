@@ -106,7 +106,7 @@ begin atomic
   select format('A person decides: pgmem review (%s).', p_outcomes);
 end;
 comment on function pgmem.review_step is 'The next step of a save that waits for a person, with the outcomes that it can
-have.';
+  have.';
 
 
 create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text

@@ -379,7 +379,7 @@ begin
 end;
 $$;
 comment on function pgmem.held_texts is 'A save as a caller may read it: a save that waits for a person is not read by
-agents.';
+  agents.';
 
 
 create or replace function pgmem.steers(p_arguments jsonb, p_caller pgmem.caller) returns text

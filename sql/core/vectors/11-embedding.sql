@@ -1,8 +1,8 @@
 -- Embedding: the queue of texts
 --
 -- A save brings the vector of its text, or its text goes into pgmem.embedding_queue and a worker embeds it later: it
--- claims a batch (claim_embeddings), calls the provider outside any transaction, and stores the result (store_vectors)
--- . A claim is a lease with an end, so a worker that dies loses nothing; the row is free again when the
+-- claims a batch (claim_embeddings), calls the provider outside any transaction, and stores the result (store_vectors).
+-- A claim is a lease with an end, so a worker that dies loses nothing; the row is free again when the
 -- lease ends. A vector is kept only while its text_hash is that of the node's present text.
 --
 -- Locks: rows of the queue (skip locked); in store_vectors the node, shared, by seq, then its rows.

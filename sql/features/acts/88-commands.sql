@@ -1,9 +1,9 @@
--- Commands: what a line of a shell would do
+-- Commands: the effects of a line of a shell
 --
--- A command is compared with a rule by what it does, so a line is taken apart: each simple command with its program,
--- the words after it, its flags, its other arguments and the files that it writes. What only carries a command (sudo, env, xargs,
--- npx, uv run, sh -c, ssh) is passed through. A text that a command only says is none of its targets: the message of a
--- commit, the pattern of grep, a here-document.
+-- A command is compared with a rule by its effect, so a line is taken apart: each simple command with its program,
+-- the words after it, its flags, its other arguments and the files that it writes. A program that only carries a command
+-- (sudo, env, xargs, npx, uv run, sh -c, ssh) is passed through. A text that a command only says is none of its targets: the
+-- message of a commit, the pattern of grep, a here-document.
 --
 -- act_forms says which acts these are, and target_forms which things a path or an argument stands for. Both are knowledge
 -- about tools, which no store of a user holds; a program that they do not name is compared by its name and its words.
@@ -375,7 +375,7 @@ begin atomic
   ) f(program, sub, flag, concepts);
 end;
 comment on function pgmem.act_forms is $$
-What commands do: the concepts of a program whose words and flags match.
+The effects of commands: the concepts of a program whose words and flags match.
 
 program: Names of programs, separated by a bar; an asterisk: every program.
 sub: A regular expression for the words after the program.

@@ -1,11 +1,11 @@
 -- Acts: which rules and memories concern a command, an edit or a call
 --
--- The words of a rule are compared with what an act does, never with its text: "never force-push main" and git push -f origin
--- main share the acts push and force and the branch main; "send push notifications" has an object of push that this command
--- has not. A rule is read clause by clause:
+-- The words of a rule are compared with the effect of an act, never with its text: "never force-push main" and git push -f
+-- origin main share the acts push and force and the branch main; "send push notifications" has an object of push that this
+-- command has not. A rule is read clause by clause:
 --
 --   sign      a clause forbids (never, no, forbidden, protected), asks first, limits (only, before), or says how
---   verb      one of its acts is one of the command; what follows without, unless or when is a condition
+--   verb      one of its acts is one of the command; the words after without, unless or when are a condition
 --   targets   of each kind of thing that it names (a branch, an environment, data, a kind of file) the command has one
 --   program   a program that it names is that of the command, or it names another one of the same family as the one to use
 --   object    an ordinary verb (delete, edit, run) needs more: its object is one of the command's, in words or in kind
@@ -150,9 +150,10 @@ end;
 comment on function pgmem.act_words is $$
 The acts and things that words of rules stand for, in five languages, without accents.
 
-kind: act (names what is done), general (an act that needs its object), a kind of thing (branch, env, data, file, system, how,
-  scope), what a clause means (no, ask, only, before, when, it), or word, which says nothing.
-words: Words that are compared by their English stem; with an asterisk beginnings of words; others than Latin letters anywhere.
+kind: act (names an action), general (an act that needs its object), a kind of thing (branch, env, data, file, system, how,
+  scope), the meaning of a clause (no, ask, only, before, when, it), or word, which says nothing.
+words: Words that are compared by their English stem; with an asterisk beginnings of words; others than Latin letters
+  anywhere.
 $$;
 
 
@@ -382,10 +383,10 @@ begin
        and flags && '{l,list,contains,merged,no-merged,points-at,get,get-all,v,verify}' then
       concepts := '{read}';
     elsif concepts = '{}' and program ~ '^[a-z][\w-]+$' then
-      -- Of a program that act_forms does not know, its words say what it does.
+      -- The words of a program that act_forms does not know are its effect.
       concepts := array(select distinct m.concept from pgmem.words_meant(words[:2]) m where m.kind in ('act', 'general'));
     end if;
-    -- A recipe says by its name what it does.
+    -- The name of a recipe is its effect.
     if program in ('make', 'just', 'task', 'rake', 'invoke', 'nx', 'turbo', 'gulp', 'grunt')
        or program in ('npm', 'pnpm', 'yarn', 'bun') and not concepts && '{dependency,package,version,test}' then
       concepts := concepts || array(select m.concept from pgmem.words_meant(
@@ -446,7 +447,7 @@ begin
     names := array(select distinct pgmem.word_stem(n) from regexp_split_to_table(lower(p_path), '[^[:alnum:]]+') n where n <> '');
     return next;
   elsif p_command is null and p_tool is not null then
-    -- A tool of a server says by its name what it does.
+    -- The name of a server's tool is its effect.
     v_more := regexp_replace(v_tool, '^mcp_+', '');
     program := split_part(v_more, '__', 1);
     words := array(select w.word from pgmem.rule_words(regexp_replace(split_part(v_more, '__', 2), '[^a-z0-9]+', ' ', 'g')) w order by w.place);
@@ -463,7 +464,7 @@ begin
 end;
 $$;
 comment on function pgmem.acts_of is $$
-What a call of a tool does: a row for each command of a line, or one for an edit or another tool.
+The effects of a call of a tool: a row for each command of a line, or one for an edit or another tool.
 
 concepts: The acts and things that act_words names, of programs, arguments, paths and statements of SQL.
 names: The stems of all words of its arguments.
@@ -531,7 +532,7 @@ begin
           and not (p_kinds[v_end] = 'comma' and v_end > v_at and p_kinds[v_end + 1] in ('no', 'only', 'ask')) loop
       v_end := v_end + 1;
     end loop;
-    v_follows := p_words[v_end] = ':' and v_end < v_size;  -- what follows says what is meant
+    v_follows := p_words[v_end] = ':' and v_end < v_size;  -- the words after it say the meaning
     v_no := exists (select from unnest(p_words[v_at:v_end - 1], p_kinds[v_at:v_end - 1]) with ordinality as w(word, kind, n)
       where w.kind = 'no' and (p_standing or w.word not in ('nobody', 'none', 'nothing', 'neither', 'nor', 'no')
         -- "Nobody pushes to main" is a rule, "nobody pushed to main" is a report.
@@ -648,7 +649,7 @@ begin
     v_general_before := v_general;
     v_paths_before := v_paths;
 
-    if v_follows and v_no and v_verbs = '{}' then  -- "main is protected: …" is said by what follows
+    if v_follows and v_no and v_verbs = '{}' then  -- "main is protected: …" is said by the words after it
       v_at := v_end + 1;
       continue;
     end if;
@@ -939,8 +940,8 @@ Each match holds id, label, title, text, by (person or agent), author (the user 
 tool: The tool that is called, such as Bash, Edit or mcp__server__tool.
 command: The line of a shell that it runs; its first 8000 characters count.
 path: The file that it reads or changes, relative to the repository.
-content: The text that it writes, or what is given to the tool of a server.
-project_id: Project name; unset: what holds globally alone.
+content: The text that it writes, or the arguments of a server's tool.
+project_id: Project name; unset: global rules alone.
 branch: The branch of the work tree.
 exists: Whether the file exists already; unset: it is changed.
 names: The names by which texts may mean the file; a text that names one of the same name elsewhere is left out.

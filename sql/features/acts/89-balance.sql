@@ -1,7 +1,7 @@
--- The balance: what a memory cost, what came of it, and whether it pays
+-- The balance: the cost of the memory, its results, and whether it pays
 --
 -- The hooks record which rules came before a command, whether the command ran all the same, and which errors came
--- (record_act); the record of recall holds what was brought and what was said of it. sum_balance puts them side by side.
+-- (record_act); the record of recall holds the memories brought and the verdicts on them. sum_balance puts them side by side.
 -- None of its counts says that a memory was the cause: who has many memories works otherwise than who has few. So a
 -- person may switch on a trial (the setting memory_trial): a coin gives each session its memories or none, shows it at its
 -- beginning, and the sessions are compared as they were assigned, whatever their agents did (intention to treat).
@@ -29,7 +29,8 @@ begin
   return v_gone;
 end;
 $$;
-comment on function pgmem.prune_acts is 'Remove what is recorded of acts longer ago than recall_days; how many rows. Sessions of a trial stay.';
+comment on function pgmem.prune_acts is 'Remove records of acts older than recall_days; how many rows. Sessions of a trial
+  stay.';
 select pgmem.declare_step('sweep', 'prune_acts');
 
 
@@ -305,12 +306,12 @@ begin
 end;
 $$;
 comment on function pgmem.sum_balance is $$
-Sum what the memory cost and what came of it: tokens, words of agents, rules, errors, and the trial.
+Sum the cost of the memory and its results: tokens, words of agents, rules, errors, and the trial.
 
 A trial is switched on by the setting memory_trial. Its sessions count from the first prompt on, and stay when recall_days are over.
 
 project_id: Only this project; unset: everything.
-days: Of how many days, 1 to 3650; of the trial all sessions count.
+days: The number of days, 1 to 3650; of the trial all sessions count.
 
 InvalidArgument: days is another number.
 $$;

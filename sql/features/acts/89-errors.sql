@@ -1,6 +1,6 @@
--- Errors: what is known of one that a command has just given
+-- Errors: memories of one that a command has just given
 --
--- An error is compared by what names it: its code (ERESOLVE, E0502, 137), its exception, the module, table, file or package
+-- An error is compared by its names: its code (ERESOLVE, E0502, 137), its exception, the module, table, file or package
 -- that it quotes, and the words of its message, with those of the command. A memory that has a code of the same form and
 -- not this one is about another error. Most output is not the message, so only lines that look like one are read.
 --
@@ -31,7 +31,7 @@ comment on function pgmem.error_lines is 'The lines of an output that are about 
 create or replace function pgmem.error_names(p_text text) returns table (name text, is_sure boolean)
 language sql immutable
 begin atomic
-  -- Sure: codes, numbers of three digits or more, exceptions, quoted names, and names of parts. Of a path the last part.
+  -- Sure: codes, numbers of three digits or more, exceptions, quoted names, and names of parts. The last part of a path.
   select lower(n.name), bool_or(n.is_sure)
   from (
     select m[1] as name, true as is_sure
@@ -159,14 +159,14 @@ begin
 end;
 $$;
 comment on function pgmem.memory_for_error is $$
-The memories that name the error that a command has just given, with what mended it, best first; mostly none.
+The memories that name the error that a command has just given, with its remedy, best first; mostly none.
 
 Each match holds id, label, title, text, by, created_at and score. error is the same for an error that comes again, whatever
 its times and addresses.
 
-output: What the command printed; lines about an error count.
+output: The output of the command; lines about an error count.
 command: The line of a shell that failed.
-project_id: Project name; unset: what holds globally alone.
+project_id: Project name; unset: global memories alone.
 
 InvalidArgument: the limit is out of its bounds.
 $$;

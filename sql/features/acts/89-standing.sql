@@ -1,10 +1,10 @@
 -- Standing texts: whether they contradict each other, and which say the same
 --
--- What is to be done always are few texts, so all pairs are compared, by what they say and not by their likeness. A text is
+-- Standing texts are few, so all pairs are compared, by their statements and not by their likeness. A text is
 -- read clause by clause (read_rules); each clause has a sign, and the stems and concepts of its words:
 --
 --   sign      no: it forbids; ask: it wants to be asked first; unasked: it may be done without; do: all else
---   content   what it is about: "never push to main" is push, main
+--   content   its subject: "never push to main" is push, main
 --   scope     of a clause that only follows, as in "tests run against a database, never mocks": that of the clause before
 --   slot      a choice of which one holds: tabs or spaces, a language, a program of a family, a number
 --
@@ -62,7 +62,7 @@ begin atomic
     'fichiers dossier fine ok okay allowed come comes live lives get gets always never only auf vor favor por para con dans avec chaque cada every each all both full first new '
     'say says said enough has have want wants', ' ');
 end;
-comment on function pgmem.rule_generic_words is 'Words of rules that say nothing of what they are about.';
+comment on function pgmem.rule_generic_words is 'Words of rules that say nothing of their subject.';
 
 
 create or replace function pgmem.rule_language(p_text text) returns regconfig
@@ -170,7 +170,7 @@ begin
           v_numbers := v_numbers || v_word;
           sharp := sharp || v_word;
         elsif v_word ~ '[\u3400-\u9fff]' then
-          -- Of a run of Chinese its concepts, and the rest without the words that only join.
+          -- The concepts of a run of Chinese, and the rest without the words that only join.
           if v_rule.concepts[v_i] <> '' and v_kind not in ('word', 'program') then
             content := content || v_rule.concepts[v_i];
             if v_kind in ('branch', 'env', 'data', 'file', 'how') then sharp := sharp || v_rule.concepts[v_i]; end if;
@@ -205,7 +205,7 @@ begin
         content := v_last;
         scope := '{}';
       end if;
-      -- Values of slots, and what they are chosen for.
+      -- Values of slots, and the thing that each is chosen for.
       v_part := pgmem.rule_said(array_to_string(v_rule.words[v_at:v_end - 1], ' '));
       slots := array(
         select f.slot || '=' || f.value from pgmem.slot_forms() f where v_part ~ v_chosen and v_part ~ f.form
@@ -237,12 +237,12 @@ begin
 end;
 $$;
 comment on function pgmem.rule_clauses is $$
-The clauses of rules: sign (no, ask, unasked or do), what each is about, and the values of the slots that it fills.
+The clauses of rules: sign (no, ask, unasked or do), the subject of each, and the values of the slots that it fills.
 
-scope: Of a clause that continues one: what that was about.
+scope: The subject of the clause that this one continues.
 quantified: The words behind every or each.
 sharp: The names in the content that no copy has otherwise: branches, programs, paths, numbers.
-rest: The content without the values of slots: what they are chosen for.
+rest: The content without the values of slots: the thing that each is chosen for.
 $$;
 
 
@@ -258,7 +258,7 @@ set jit = off as $$
     -- A text of more clauses is a document, which holds rules for many cases.
     select c.* from (select c.*, count(*) over (partition by c.id) as size from pgmem.rule_clauses(p_ids, p_texts) c) c where c.size <= 12
   ), bound as materialized (
-    -- One token of each prohibition, the rarest: what contradicts it has all of them.
+    -- One token of each prohibition, the rarest: a contradicting text has all of them.
     select p.*, (select t.token from unnest(p.content) as t(token)
                  order by (select count(*) from clause x where t.token = any (x.content)), t.token limit 1) as key
     from clause p where p.sign in ('no', 'ask') and p.content <> '{}'
@@ -400,7 +400,8 @@ comment on function pgmem.list_standing is $$
 List the rules of a project and the global ones, first those that contradict another.
 
 All pairs are compared, at most 600 texts, by their acts, objects and choices, in English and in part in German, Spanish, French and
-Chinese. These are the texts that say what is always to be done, and short notes of persons that forbid something or are named in a pair.
+Chinese. These are the texts that give a standing order, and short notes of persons that forbid something or are named in a
+pair.
 
 project_id: The rules of this project and the global ones; unset: all.
 $$;

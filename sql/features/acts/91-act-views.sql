@@ -1,4 +1,4 @@
--- Views of acts: what came of rules and errors, and the sessions of a trial
+-- Views of acts: the outcomes of rules and errors, and the sessions of a trial
 --
 -- Locks: none.
 

@@ -1,16 +1,16 @@
 -- Cards
 --
 -- A card is a node with the label Card in the scope of its project, so that history, full text, vectors, the graph
--- and tenancy are those of every memory. Beside it are its subjects (what it is about), its evidence (what it rests
--- on) and its revisions (each change with its author and reason). Two cards are the same card when their identity is
+-- and tenancy are those of every memory. Beside it are its subjects, its evidence
+-- and its revisions (each change with its author and reason). Two cards are the same card when their identity is
 -- equal: type, path and statement, or, for a card from a report, type, path and facet.
 --
 -- Invariants: a subject carries the status and the weight of its card, so that matching reads one index; the revision
 -- in card_state grows with every transaction that changes a card of a project, so that a continuation knows whether
 -- its list still holds. Triggers keep both (94-card-triggers), because revert, merge and adopt change cards too.
 --
--- A card that was written on a branch names it (property branch) and its last commit there (branch_commit: ^ID is what
--- comes after ID, as the branch has no commit yet). It is seen on that branch only, until the commit is in
+-- A card that was written on a branch names it (property branch) and its last commit there (branch_commit: ^ID means after
+-- ID, as the branch has no commit yet). It is seen on that branch only, until the commit is in
 -- the default branch: then it loses both and is shared.
 --
 -- Locks: the row of card_state, taken by the triggers after the scope lock that the callers hold.

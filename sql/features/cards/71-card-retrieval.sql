@@ -388,17 +388,17 @@ begin
 end;
 $$;
 comment on function pgmem.get_relevant_memory is $$
-Return what memory knows about some paths, symbols or an intent before they are changed.
+Return the memory of some paths, symbols or an intent before they are changed.
 
 Send exactly one of scope, symbols, intent_id and cursor. The compact answer is one digest for each
-path, best first: what people have approved, decisions, reverts and why it was changed, what changes with
-it, its tests, the rules of its folder, who knows it, what is risky, what is unproven. The full answer is the list of the cards behind it.
-Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may read the repository
-first. A page holds at least one digest or card and otherwise what fits into `cards_budget`.
+path, best first: approved cards, decisions, reverts and reasons of changes, its companions,
+its tests, the rules of its folder, its owners, risks, unproven claims. The full answer is the list of the cards behind
+it. Where this process has a repository (`PGMEM_REPOSITORY`), the sync policy may read the repository
+first. A page holds at least one digest or card and otherwise as many as fit into `cards_budget`.
 
 scope: Paths in the repository, 1 to 50.
 symbols: Dotted names, 1 to 50; such as pkg.module.function.
-intent_id: Of declare_intent; its paths are the scope.
+intent_id: The id from declare_intent; its paths are the scope.
 max_records: How many a page, or a digest, holds, 1 to 100; default 20.
 include_stale: Stale cards too; default false.
 include_drafts: Drafts too; default true.
@@ -624,8 +624,8 @@ comment on function pgmem.query_engineering_memory is $$
 Look cards up by id, path, symbol, words or state, or count them.
 
 The modes are search (query), get (record_id), for_path (path), for_symbol (symbol), stale, drafts,
-coverage (scope), status and trajectories (path or query): what earlier pieces of work did, one line
-each. `payload` holds records with their counts, a record with its revisions, the coverage, the
+coverage (scope), status and trajectories (path or query): earlier pieces of work, one line each.
+`payload` holds records with their counts, a record with its revisions, the coverage, the
 numbers of the project, or trajectories.
 
 mode: search, get, for_path, for_symbol, stale, drafts, coverage, status or trajectories.

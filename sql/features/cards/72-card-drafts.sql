@@ -165,7 +165,7 @@ Check whether a text claims a permission that memory cannot give, such as one to
 
 A sentence is refused if it says that memory or a card allows edits, overrides or clears findings,
 widens a scope, replaces verification or approves, or that an agent approves; or if it rests such a
-permission on memory. What is denied is not a permission. A text that relies on a stale card
+permission on memory. A denied permission is none. A text that relies on a stale card
 without saying so, and a long one, are given a warning. Nothing is stored.
 
 text: The text to check, such as the statement of a card.

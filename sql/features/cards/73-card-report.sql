@@ -163,7 +163,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
       jsonb_build_object('tests', t.tests) as details
     from test t left join fact f using (path)
     union all
-    -- The statement holds what a reader acts on, the likely ones; what_changes has all.
+    -- The statement holds the likely ones, on which a reader acts; what_changes has all.
     select 3, 'risk_note', f.path, 'cochange', 'git', concat_ws(' ',
       'Changes with ' || pgmem.name_list(array(
         select (c ->> 'path') || case c ->> 'commits' when '0' then ''
@@ -279,5 +279,5 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   order by 1;
 $$;
 comment on function pgmem.report_cards is
-  'The cards of a report in the order of their value: decisions, tests, companions, reverts, what messages '
-  'explain, roles, owners, drafts.';
+  'The cards of a report in the order of their value: decisions, tests, companions, reverts, explanations in messages,
+  roles, owners, drafts.';

@@ -8,8 +8,8 @@
 -- or nothing.
 --
 -- Without `complete` a report speaks only of the files it holds, and of those that it calls `removed`, if it does; with
--- it, what it does not hold was deleted. A file that was renamed takes the cards of people and agents with it. Functions
--- here read node directly, by the tenant of the place.
+-- it, files that it does not hold was deleted. A file that was renamed takes the cards of people and agents with it.
+-- Functions here read node directly, by the tenant of the place.
 --
 -- Locks: the scope lock of the cards, before the first read.
 
@@ -608,9 +608,9 @@ Bring the cards of a project to a report of its repository, as `pgmem.features.c
 
 `counts` says how many cards were inserted, updated, unchanged, reactivated, contradicted, left to a
 decision, over capacity, stale or historical, and how many links were made and removed. With dry_run,
-`cards` holds what the report gives and nothing is written.
+`cards` holds the cards of the report and nothing is written.
 
-What an agent reports, over MCP or as a bound login, becomes drafts for a person to approve or reject. It changes no
+The report of an agent, over MCP or as a bound login, becomes drafts for a person to approve or reject. It changes no
 other card, file or link, whatever the report claims.
 
 report: An object with modules, and optionally tests, files, fingerprint, commit,

@@ -1,7 +1,7 @@
 -- Card intents
 --
 -- An intent is an agent's announcement of its work. Its paths are a scope for retrieval before the work; afterwards
--- the agent names the files really changed, and what people and agents said of them becomes stale, because no person has
+-- the agent names the files really changed, and the cards of people and agents about them become stale, because no person has
 -- looked yet whether it still holds. The cards of a folder above stay active: they would be stale after every change.
 --
 -- manage_engineering_memory is the tool that gives agents all of these verbs by name. The decisions about cards are
@@ -45,7 +45,7 @@ comment on function pgmem.declare_intent is $$
 Declare the paths to be worked on; the id of the intent is a scope for get_relevant_memory.
 
 paths: Files or folders relative to the repository, 1 to 50.
-description: What the work is for; it becomes part of drafts made from the receipt. Default none.
+description: The aim of the work; it becomes part of drafts made from the receipt. Default none.
 
 ContractError: no paths, too many, or one outside the repository; no such project.
 $$;
@@ -134,7 +134,7 @@ begin
 end;
 $$;
 comment on function pgmem.finish_intent is $$
-Finish an intent with the files really changed: what people and agents said of them becomes stale.
+Finish an intent with the files really changed; the cards about them become stale.
 
 `outside_scope` names the changed files that were not declared. With propose, drafts are made from
 the receipt in the same transaction.
@@ -234,16 +234,16 @@ statement: record_candidate; one fact, 1 to 1000 characters, best below 300.
 subject_path: record_candidate; the file that the statement is about.
 symbols: record_candidate; dotted names that it is about too.
 evidence: record_candidate; objects with kind, ref and digest.
-text: validate_claims, declare_intent; the text to check, or what the work is for.
+text: validate_claims, declare_intent; the text to check, or the aim of the work.
 paths: declare_intent, finish_intent; those of the intent, or the files really changed.
 intent_id: finish_intent; the id that declare_intent returned.
 propose: finish_intent; whether drafts are made from the receipt, default false.
 receipt: propose_from_receipt, finish_intent.
-report: refresh_from_run; what a scan of the repository saw, unset: the repository of this process is read.
-branch: What is drafted; as record_candidate takes it.
-branch_commit: What is drafted; as record_candidate takes it.
+report: refresh_from_run; the result of a scan of the repository, unset: the repository of this process is read.
+branch: That of the draft, as record_candidate takes it.
+branch_commit: That of the draft, as record_candidate takes it.
 
-ContractError: an unknown action, with those allowed; or what the verb raises it for.
+ContractError: an unknown action, with those allowed; or a reason of the verb.
 MemoryNotFound: no such intent is declared in the project.
 CapacityReached: the project has no room for the drafts or cards.
 InvalidArgument: the text of validate_claims is empty.

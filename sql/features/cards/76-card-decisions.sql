@@ -319,7 +319,7 @@ $$;
 comment on function pgmem.settle_branches is $$
 Share the cards of branches whose commits are in the default branch.
 
-pgmem calls this with what git says, before it refreshes cards and retrieves them; a person calls it for a branch
+pgmem calls this with the answer of git, before it refreshes cards and retrieves them; a person calls it for a branch
 whose merge git cannot see, such as a squash. `shared` counts the cards that are shared now, `moved`
 those that wait for another commit.
 

@@ -3,8 +3,8 @@
 -- Two questions about the files of a project, answered from its cards. what_changes: who changes these files, which
 -- others does he change too? The scores that a scan has stored with each file (73-card-report) are joined: the chance
 -- that at least one of the files brings the other along. which_files: which files is this text about? Several signs are
--- brought to one scale and added: files that the text names, the words of files and of their paths by their rarity, what
--- cards and earlier work say in such words, and the companions of the files found so far.
+-- brought to one scale and added: files that the text names, the words of files and of their paths by their rarity, cards
+-- and earlier work in such words, and the companions of the files found so far.
 --
 -- Locks: none.
 

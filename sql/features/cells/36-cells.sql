@@ -305,7 +305,7 @@ $$;
 comment on function pgmem.moved_tables is $$
 The tables whose rows move with an organisation (an empty name: those of the public memories), in the order of copying.
 
-listed is what is selected of a row t, condition which rows; a model is named instead of numbered.
+listed has the selected columns of a row t, condition which rows; a model is named instead of numbered.
 $$;
 
 

@@ -1,4 +1,4 @@
--- What a session begins with
+-- The opening of a session
 --
 -- A client's hook brings it before the first prompt, in some hundred tokens, so the order decides: first the open items,
 -- then standing instructions, conflicts and replacements, the work of the last session, and every live decision as one
@@ -8,8 +8,9 @@
 -- three of five of its words are in one of them, in whatever form. An item that a later session names again is the later
 -- one. Age closes nothing.
 --
--- The work of the last conversation is read from its turns, without a model: what was asked and answered, and the turns of
--- the role tool, which hold the files that were edited, the commands that failed and the commits (pgmem/features/editor/done.py).
+-- The work of the last conversation is read from its turns, without a model: questions and answers, and the turns of
+-- the role tool, which hold the files that were edited, the commands that failed and the commits
+-- (pgmem/features/editor/done.py).
 --
 -- Locks: none.
 
@@ -51,7 +52,7 @@ language sql stable rows 20 set search_path = pgmem, pg_temp as $$
     join (select s.number, s.seq, s.kind, cardinality(s.words) as words, w.word from said s, unnest(s.words) as w(word)) s
       on s.word = i.word and s.seq > i.seq
     group by i.number, s.number, s.kind
-    -- What is named again as open is the same item only if neither says much more.
+    -- An item named again as open is the same only if neither says much more.
     having count(*) >= 0.6 * max(i.words) and (s.kind = 'done' or count(*) >= 0.6 * max(s.words))
   )
   select i.seq, i.id, i.created_at, i.text, i.by from item i
@@ -59,7 +60,7 @@ language sql stable rows 20 set search_path = pgmem, pg_temp as $$
   order by i.number;
 $$;
 comment on function pgmem.open_items is
-  'What sessions of a project left open and no later one has named as done, the newest first; of 1000 sessions at most.';
+  'Items that sessions of a project left open and no later one has named as done, the newest first; of 1000 sessions at most.';
 
 
 create or replace function pgmem.last_replacements(p_tenants text[], p_project_seq bigint, p_since timestamptz, p_limit integer)
@@ -133,7 +134,7 @@ begin
 end;
 $$;
 comment on function pgmem.last_conversation is
-  'What was said and done in the last conversation of a project but the running one; null: none was captured.';
+  'The texts and work of the last conversation of a project but the running one; null: none was captured.';
 
 
 create or replace function pgmem.project_opening(
@@ -172,7 +173,7 @@ begin
            order by d.number), '[]') into decisions
   from (
     -- A decision that was used counts as newer, one that was named wrong comes last.
-    -- Every second place is for what a person decided, so that an agent's many do not push it out.
+    -- Every second place is for decisions of persons, so that an agent's many do not push it out.
     select o.*, row_number() over (order by o.last, o.turn, o.by desc) as number from (
     select n.id, n.title, n.created_at, n.props, coalesce(u.wrong, 0) as wrong, said.by, said.last,
            row_number() over (partition by said.by order by said.last,
@@ -197,7 +198,7 @@ begin
       select sum(f.used)::integer as used, sum(f.wrong + f.outdated)::integer as wrong from pgmem.usefulness f
       where f.node_seq = n.seq and f.tenant = any (v_caller.tenants)) u on true
     cross join lateral (
-      -- Agents name most of what is named wrong: what a person decided keeps its place, with the word beside it.
+      -- Most verdicts of wrong are by agents: a person's decision keeps its place, with the word beside it.
       select s.by, s.by = 'agent' and coalesce(u.wrong, 0) > 0 as last
       from (select pgmem.said_by(n.source, n.trust_level) as by offset 0) s) said
     where n.tenant = any (v_caller.tenants) and n.focus is null and not n.instructs
@@ -219,12 +220,13 @@ begin
 end;
 $$;
 comment on function pgmem.project_opening is $$
-What a session of a project begins with beside its instructions: open items, conflicts, replacements, the last work, and decisions.
+The opening of a session of a project beside its instructions: open items, conflicts, replacements, the last work, and
+decisions.
 
 open_items are {id, at, item, by} of the sessions that named them, until a later session names the item among its actions or
 decisions; the newest first. conflicts are {title, by, with_title, with_by}, the newest three. replaced are {title, by, with, with_by, at} of the last
 seven days. by is who said it, person or agent. conversation holds session_id, at, asked (the first and the last two things that a person asked), answered (the
-end of the last answer), open_items (sentences about what is left), done (edited, failed and committed: those, the latest
+end of the last answer), open_items (sentences about the rest), done (edited, failed and committed: those, the latest
 six, and all, their number) and by (agent, as a program recorded it); null: none was captured. session is the newest
 session that an agent saved. decisions are the newest and most used live decisions of
 the project, some hundred at most, a person's in every second place, those of agents that were named wrong last; decision_count is the number of all, up to 5000. waiting_rules counts the rules of agents that

@@ -261,11 +261,11 @@ $$;
 comment on function pgmem.apply_extraction is $$
 Store the items of a model's answer that their quotes support; the rest is rejected with its reason.
 
-An item is `new`, `supersede`, `duplicate_skip`, `archived` (of invalidate), `manual_review` or `rejected`. What touches
-a memory that has changed since begin_extraction, that it did not show, or that has more trust than the turn, waits for
+An item is `new`, `supersede`, `duplicate_skip`, `archived` (of invalidate), `manual_review` or `rejected`. An item
+about a memory that has changed since begin_extraction, that it did not show, or that has more trust than the turn, waits for
 a person. The same call again answers the same and changes nothing.
 
-extraction_id: Of begin_extraction.
+extraction_id: The id from begin_extraction.
 answer: Empty lists where nothing lasts; an object with the lists add (kind decision, fact or note; title, text, turn,
   quote), update (n, the number of a candidate; text, turn, quote) and invalidate (n, turn, quote).
 
@@ -558,12 +558,12 @@ begin
 end;
 $$;
 comment on function pgmem.spend_extraction_tokens is $$
-Reserve tokens of the day for a question to a model, or write what it cost in their place.
+Reserve tokens of the day for a question to a model, or write its cost in their place.
 
 The day is that of UTC, and the tokens are counted for the caller's tenant, whichever process asks. `granted` is false
 where the tokens would exceed the setting extraction_tokens; then nothing is reserved.
 
-tokens: The most that a question may cost; or, with reserved, what it did cost.
+tokens: The most that a question may cost; or, with reserved, its cost.
 reserved: The tokens that were reserved for it; 0: it is not asked yet.
 day: The day on which they were reserved.
 

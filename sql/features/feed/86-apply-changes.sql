@@ -1,7 +1,7 @@
 -- Changes of another store
 --
 -- apply_changes takes a page of another store's feed (84-feed) with the records beside it, or lines of its export, in
--- one transaction, with the rules of a save. It is idempotent: what is stored already changes nothing.
+-- one transaction, with the rules of a save. It is idempotent: a stored record changes nothing.
 --
 -- A memory is a set of states, each known by the time it was recorded and by its content. Two stores that have both
 -- changed a memory hold different sets; apply_changes joins them. The states are put in the order of their times, and
@@ -12,13 +12,13 @@
 --   the same name, or a decision with the same content    one memory; the other id becomes an alias
 --   changed on both sides since                            both states are kept, the later one is current: conflict
 --   a decision with a near title that the peer lacks       both stay, joined by CONFLICTS_WITH; a review asks which holds
---   purged on one side                                     purged on the other; a tombstone refuses what comes later
+--   purged on one side                                     purged on the other; a tombstone refuses later changes
 --   global                                                 only from a store that has its approval, by who may decide
 --   more trust than its author or the caller               stays as it is: refused
 --
 -- Who brings a change is not who made it. A state, a purge and a relation are compared with the trust that they were recorded
--- with, and with that of the caller where it is lower (author_of); what arrives is stored with the lower of both. Of two stores
--- that have both changed a memory, the state of less trust does not take the place of the other one's: it is on record as
+-- with, and with that of the caller where it is lower (author_of); a record is stored with the lower of both. Where two
+-- stores have changed a memory, the state of less trust does not replace the other one's: it is on record as
 -- one that never held.
 --
 -- Each record has a savepoint, so one that is refused leaves the others. The cursor of the peer is stored in the same
@@ -51,7 +51,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     select (p_record - '{versions,vectors,subjects,evidence,revisions}'::text[])
            || jsonb_build_object('ingested_at', p_record -> 'recorded_at', 'present', true)) s;
 $$;
-comment on function pgmem.states_of is 'The states of a memory in a line of an export, with what each is known by.';
+comment on function pgmem.states_of is 'The states of a memory in a line of an export, with the digest of each.';
 
 
 -- As retold puts it on record: it was replaced at once, and ends before it begins.
@@ -84,11 +84,11 @@ $$;
 comment on function pgmem.regions_of is 'When each of some states in the order of their times is true, as state_regions says it of stored ones.';
 
 
--- What the saves of both stores would have made of the states, had they come to one in the order of their times: one
+-- The states as the saves of both stores would have made them, had they come to one in the order of their times: one
 -- with a valid_from holds for its period (add_state), any other takes the place of the state that was the present one
 -- (number_version, record_version). One of less trust than the present one of the other store would have waited for a
--- person, and goes on waiting where a store knows that it did; which of two other states of one store holds was decided there. What follows from the states alone is worked out, so
--- all stores come to the same.
+-- person, and goes on waiting where a store knows that it did; which of two other states of one store holds was decided
+-- there. Results of the states alone are worked out, so all stores come to the same.
 create or replace function pgmem.retold(
   p_states pgmem.node_version[],
   p_arrived boolean[],
@@ -192,7 +192,7 @@ end;
 $$;
 comment on function pgmem.retold is
   'States in the order of their times, each with its period as the saves of one store would give it; which is present, and '
-  'which had less trust than what they met.';
+  'which had less trust than the state they met.';
 
 
 -- Whoever sends back a state that is known here says nothing about who wrote it, but where it is known there by more trust.
@@ -286,7 +286,7 @@ begin
   end if;
   v_wins := v_whole or (v_last ->> 'arrived')::boolean or not v_last ? 'present';
   perform pgmem.require_arrival(p_record, p_node, p_caller);
-  -- An earlier state too: it would change what the memory said at that time.
+  -- An earlier state too: it would change the memory's past.
   if pgmem.outranked(p_node.trust_level, p_caller) then
     raise exception using errcode = 'PM004', message = format(
       'It has trust %s here and the caller %s: a person decides.', p_node.trust_level, p_caller.trust_level);
@@ -509,7 +509,7 @@ begin
   begin
     v_done := coalesce(nullif(pgmem.join_states(v_old, p_record, p_owner, p_caller), 'present'), v_done, 'present');
   exception when sqlstate 'PM004' then
-    -- A project that only says the same of itself in other words keeps its own; what is in it arrives.
+    -- A project that only says the same of itself in other words keeps its own; its contents arrive.
     if v_old.label not in ('Project', 'FocusArea') then
       raise;
     end if;
@@ -518,7 +518,7 @@ begin
   return v_done;
 end;
 $$;
-comment on function pgmem.apply_node is 'Take a memory of another store: what became of it.';
+comment on function pgmem.apply_node is 'Take a memory of another store: returns its outcome.';
 
 
 create or replace function pgmem.apply_purge(p_record jsonb, p_owner pgmem.caller, p_caller pgmem.caller) returns text
@@ -553,7 +553,7 @@ begin
   return case when found then 'purged' else v_done end;
 end;
 $$;
-comment on function pgmem.apply_purge is 'Purge what was purged in another store, and keep its tombstone.';
+comment on function pgmem.apply_purge is 'Purge a memory that was purged in another store, and keep its tombstone.';
 
 
 create or replace function pgmem.apply_review(
@@ -587,7 +587,8 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     when p_change ->> 'kind' = 'unrelated' then jsonb_build_object('type', 'unrelated', 'src', p_change -> 'id',
       'rel', p_change -> 'label', 'dst', p_change -> 'other_id') end);
 $$;
-comment on function pgmem.change_line is 'What a change of a page brings, in the form of a line of an export; null for nothing.';
+comment on function pgmem.change_line is 'The record of a change of a page, in the form of a line of an export; null for
+  none.';
 
 
 create or replace function pgmem.apply_lines(p_changes jsonb, p_kind text) returns table (
@@ -611,10 +612,10 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     r.place;
 $$;
 comment on function pgmem.apply_lines is
-  'The changes of one kind in a page that bring a record, with their places; purged containers after what was in them.';
+  'The changes of one kind in a page that bring a record, with their places; purged containers after their contents.';
 
 
--- Projects before what is in them, as in every save.
+-- Projects before their contents, as in every save.
 create or replace function pgmem.lock_purged(p_changes jsonb, p_caller pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
@@ -634,11 +635,11 @@ begin
 end;
 $$;
 comment on function pgmem.lock_purged is
-  'Lock the scopes of what a page purges, behind those of the projects that it brings.';
+  'Lock the scopes of the memories that a page purges, behind those of the projects that it brings.';
 
 
--- How far two stores are in step decides what is never read again, so a writer beside the person who keeps it does not say it.
--- The server says it for a store that has a token to exchange; a folder is kept by whoever reads it.
+-- How far two stores are in step decides which changes are never read again, so a writer beside the person who keeps it does
+-- not say it. The server says it for a store that has a token to exchange; a folder is kept by whoever reads it.
 create or replace function pgmem.keeps_cursor(p_peer text, p_caller pgmem.caller) returns boolean
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
@@ -756,7 +757,7 @@ begin
         end;
       end loop;
     end loop;
-    -- What is now the same on both sides: the peer need not read it.
+    -- Records that are now the same on both sides: the peer need not read it.
     update pgmem.change c set origin = p_peer
     where p_peer is not null and c.stamp >= pg_current_xact_id()
       and (c.id, coalesce(c.other_id, c.id)) in (
@@ -787,21 +788,21 @@ begin
 end;
 $$;
 comment on function pgmem.apply_changes is $$
-Take a page of another store's feed by the rules of a save; what is stored stays.
+Take a page of another store's feed by the rules of a save; stored records stay.
 
-Returns what became of each change that brings a record: taken, present, merged (it exists under another id), updated,
+Returns the outcome of each change that brings a record: taken, present, merged (it exists under another id), updated,
 conflict (changed on both sides: both states are kept, the later one is current), review (a decision with a near title
-exists), purged, or refused, with the reason. Of a long page a part is taken, so that others wait for half a second only;
-of the rest it returns waits, and it keeps no cursor: send the changes that wait again, in their order, until none does. A dry
-run takes the whole page.
+exists), purged, or refused, with the reason. A part of a long page is taken, so that others wait for half a second only;
+for the rest it returns waits, and it keeps no cursor: send the changes that wait again, in their order, until none does. A
+dry run takes the whole page.
 
 changes: The changes of a page that `changes` returned with content, or lines of an export.
-peer: What the cursors of the other store begin with; `changes` without it leaves out what came from there.
+peer: The beginning of the other store's cursors; `changes` without it leaves out changes that came from there.
 cursor: The cursor of the page, kept for known_peer; of the owner and reviewers only, as pushed is.
 since: The cursor of this feed up to which the other store knows it; unset, or one that cannot be used: all that it keeps is new.
 until: The cursor of this feed when the exchange began; unset: near titles are not compared.
 pushed: The cursor of this feed behind the last change that the peer has applied, kept for known_peer.
-keep: Whether what is refused is kept for list_outstanding, which the caller offers again.
+keep: Whether refused changes are kept for list_outstanding, which the caller offers again.
 
 InvalidArgument: changes is not a list, or peer is not a store.
 $$;
@@ -932,9 +933,9 @@ begin
 end;
 $$;
 comment on function pgmem.known_peer is $$
-Say what this store is to another one, and how far the two are in step.
+Describe this store to another one, and how far the two are in step.
 
-peer: What the cursors of the other store begin with.
+peer: The beginning of the other store's cursors.
 $$;
 select pgmem.declare_verb('known_peer', p_rights => 'reader', p_effect => 'look', p_answer => 'PeerState');
 
@@ -949,7 +950,7 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   from (select coalesce(pgmem.change_line(p_change), p_change) as line) r;
 $$;
 comment on function pgmem.change_about is
-  'What a change is about: the same for all that is sent of one memory, relation, review or word.';
+  'The subject of a change: the same for all that is sent of one memory, relation, review or word.';
 
 
 create or replace function pgmem.keep_outstanding(
@@ -983,7 +984,7 @@ begin
 end;
 $$;
 comment on function pgmem.keep_outstanding is
-  'Keep what of some changes was refused, so that it is offered again, and forget what of them was refused before and is done.';
+  'Keep the refused ones of some changes, so that they are offered again, and forget those refused before that are done.';
 
 
 create or replace function pgmem.note_outstanding(
@@ -1006,11 +1007,11 @@ begin
 end;
 $$;
 comment on function pgmem.note_outstanding is $$
-Keep what another store refused of the changes that were sent to it, so that they are offered again; how many wait for it.
+Keep the changes that another store refused, so that they are offered again; how many wait for it.
 
-peer: What the cursors of the other store begin with.
+peer: The beginning of the other store's cursors.
 changes: The changes that were sent.
-outcomes: What the other store answered: place, outcome and reason of each, as apply_changes returns them.
+outcomes: The answer of the other store: place, outcome and reason of each, as apply_changes returns them.
 
 InvalidArgument: More than outstanding_limit changes of this store are refused.
 $$;
@@ -1048,9 +1049,9 @@ begin
 end;
 $$;
 comment on function pgmem.list_outstanding is $$
-List what was refused in exchanges and is offered again at each sync, the oldest first.
+List changes that were refused in exchanges and are offered again, the oldest first.
 
-peer: What the cursors of the other store begin with; unset: all.
+peer: The beginning of the other store's cursors; unset: all.
 direction: here: refused here; there: refused by the other store; unset: both.
 after: The id of the last one of the page before.
 $$;

@@ -10,7 +10,7 @@
 -- Locks: a new trigger locks its table against writers.
 
 
--- A vertex holds what a Cypher query needs to find its way: names, places, times and the label's own short scalars.
+-- A vertex holds the properties that a Cypher query needs: names, places, times and the label's own short scalars.
 -- Long texts, confidence and vectors stay in the tables. A number that AGE cannot hold (outside int64 or float8)
 -- becomes text, because it would abort the save. The function returns a set, because such a one is inlined into the
 -- statement of the trigger.

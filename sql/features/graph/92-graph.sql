@@ -132,7 +132,7 @@ begin
   -- Any call of AGE loads its library; LOAD is refused to a plain role.
   perform ag_catalog._label_id('pgmem_graph', '_ag_label_vertex');
   if not exists (select from ag_catalog.ag_graph where name = 'pgmem_graph') then
-    -- What an extension that was dropped has left, or a dump without the rows of ag_catalog.
+    -- The remains of an extension that was dropped, or a dump without the rows of ag_catalog.
     execute 'drop schema if exists pgmem_graph cascade';
     perform ag_catalog.create_graph('pgmem_graph');
     v_new := true;
@@ -207,7 +207,7 @@ begin
     where exists (select from moved)
       and a.graph = (select g.graphid from ag_catalog.ag_graph g where g.name = 'pgmem_graph');
     if found then
-      -- A grant invalidates what sessions have cached of the graph.
+      -- A grant invalidates the graph cache of sessions.
       execute format('grant usage on schema pgmem_graph to %I', (
         select n.nspowner::regrole::text::name from pg_namespace n where n.nspname = 'pgmem_graph'));
     end if;
@@ -312,8 +312,9 @@ $$;
 comment on function pgmem.check_graph is $$
 Where the graph differs from the tables; empty when they agree.
 
-Each row counts, for a label or relation, what the graph lacks (missing), has beyond the tables (extra), and holds with
-other properties or ends (different). With stale_paths, AGE 1.8 or later may answer paths of variable length over the
+Each row counts, for a label or relation, the rows that the graph lacks (missing), has beyond the tables (extra), and
+holds with other properties or ends (different). With stale_paths, AGE 1.8 or later may answer paths of variable length over
+the
 label from a cache that is out of date: pgmem init mends it.
 
 TierMissing: the server has no Apache AGE.

@@ -2,7 +2,7 @@
 --
 -- run_cypher runs one query of the owner or a reviewer. A graph is not filtered by tenant, so it is refused where a
 -- tenant is set, and to everybody but the owner where a login is bound to one. A query that names a writing clause is refused; and the query runs in a
--- savepoint that is always rolled back, so what it manages to write is undone before its rows are returned. It comes
+-- savepoint that is always rolled back, so its writes are undone before its rows are returned. It comes
 -- between dollar quotes with a random tag, so it cannot leave them.
 --
 -- AGE wants the columns of a query beforehand: cypher_columns reads them from its RETURN.
@@ -11,7 +11,7 @@
 
 
 -- AGE before 1.6 has no agtype_to_json, and that of 1.7 takes no bare number. The text of an agtype is JSON but for the
--- types that it appends to values. A string is matched first, so that what looks like a type inside it stays.
+-- types that it appends to values. A string is matched first, so that a text like a type inside it stays.
 create or replace function pgmem.json_of_agtype(p_text text) returns jsonb
 language sql immutable parallel safe strict set search_path = pgmem, pg_temp as $$
   select regexp_replace(p_text, '("(?:[^"\\]|\\.)*")|::(?:vertex|edge|path|numeric)\M', '\1', 'g')::jsonb

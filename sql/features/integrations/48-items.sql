@@ -309,7 +309,7 @@ $$;
 comment on function pgmem.get_items is $$
 Read items by their namespaces and names.
 
-place is the number of the key, from 1; what does not exist has no row.
+place is the number of the key, from 1; a missing item has no row.
 
 keys: A list of {"namespace": ["users", "ada"], "name": "profile"}.
 project_id: The project that they belong to; unset: none.

@@ -87,7 +87,7 @@ $$;
 comment on function pgmem.add_messages is $$
 Add messages to the end of a session, all or none.
 
-Of two calls at once, all messages of one come before those of the other.
+All messages of one of two calls at once come before those of the other.
 
 session_id: The name of the session; a new one begins a session.
 messages: Objects, kept as they are, in their order.

@@ -407,7 +407,7 @@ $$;
 comment on function pgmem.delete_observations is $$
 Delete observations of entities; how many. The entity before it becomes a version.
 
-deletions: A list of {"entityName": …, "observations": ["…"]}; what does not exist is left out.
+deletions: A list of {"entityName": …, "observations": ["…"]}; pairs that do not exist are left out.
 
 NotPermitted: an entity was written by a more trusted source.
 $$;
@@ -447,7 +447,7 @@ $$;
 comment on function pgmem.delete_relations is $$
 Delete relations between entities; how many.
 
-relations: A list of {"from": …, "to": …, "relationType": …}; what does not exist is left out.
+relations: A list of {"from": …, "to": …, "relationType": …}; relations that do not exist are left out.
 $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 

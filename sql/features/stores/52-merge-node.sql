@@ -1,7 +1,7 @@
 -- Nodes as a graph store writes and reads them
 --
 -- The protocol of stores (pgmem/features/stores/protocol.py) knows a node by its label and its name, whatever its label. So
--- merge_node writes what remember writes, and also projects and insights; the other labels keep their save verbs. The
+-- merge_node writes the labels of remember, and also projects and insights; the other labels keep their save verbs. The
 -- vector that comes with a node is stored in the same transaction: where it cannot be stored, neither is the node.
 --
 -- read_node reads forgotten nodes too, with their status and the time they were forgotten.
@@ -72,7 +72,7 @@ A label that a save verb writes is refused, but for projects and insights. An in
 
 label: The kind of node, such as Technology or Project.
 key: Its name or title.
-properties: What is known of it; null removes a property.
+properties: Its known facts; null removes a property.
 model: The model of the vector.
 vector: The vector of the node; unset: none.
 

@@ -1,7 +1,7 @@
--- Pages: what a person looks at
+-- Pages for a person
 --
--- The page (pgmem/features/ui) shows memories by id, lists them, draws what joins them, and counts what waits for a person.
--- These verbs give it that; agents have others. None reads more rows than a limit that it names: a page is quick in a
+-- The page (pgmem/features/ui) shows memories by id, lists them, draws their relations, and counts the items that wait for a
+-- person. These verbs give it that; agents have others. None reads more rows than a limit that it names: a page is quick in a
 -- store of any size.
 --
 -- A list goes on after the last memory of the page before (p_after), by seq, the order of writing: no page is counted
@@ -171,9 +171,9 @@ everybody's yet.
 
 project_id: Only of this project; unset: of all.
 status: Only of this status, such as superseded.
-source: Only what came in this way: mcp, sdk, cli, ui, sync or sql.
-agent_id: Only what this agent wrote.
-session_id: Only what was written in this session.
+source: Only memories that came in this way: mcp, sdk, cli, ui, sync or sql.
+agent_id: Only memories of this agent.
+session_id: Only memories written in this session.
 branch: Only the cards of this branch, which is not merged.
 after: The id of the last memory of the page before; unset: the first page.
 $$;
@@ -325,7 +325,7 @@ begin
 end;
 $$;
 comment on function pgmem.memory_relations is $$
-The memories around one, with the relations between all of them: what an ego graph draws.
+The memories around one, with the relations between all of them: the data of an ego graph.
 
 The memory itself has depth 0. left_out counts those that the limit leaves out.
 
@@ -337,7 +337,7 @@ $$;
 select pgmem.declare_verb('memory_relations', p_rights => 'reader', p_effect => 'read', p_answer => 'DrawnGraph');
 
 
--- Of what is known now, as states_at answers for any moment; reads node_version by the seq of a row that the caller sees.
+-- As states_at answers for any moment, of the present record; reads node_version by the seq of a row that the caller sees.
 create or replace function pgmem.held_periods(p_node pgmem.node) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
   with state as (
@@ -397,7 +397,7 @@ language sql stable security definer set search_path = pgmem, pg_temp as $$
   order by n.created_at, n.seq;
 $$;
 comment on function pgmem.memory_lineage is $$
-What a memory replaced and what replaced it, oldest first.
+The predecessors and successors of a memory, oldest first.
 
 A memory with neither is a line of one. decided_by is the person who decided the replacement, where it was one.
 
@@ -626,11 +626,11 @@ begin
 end;
 $$;
 comment on function pgmem.count_waiting is $$
-Count what waits for a person.
+Count the items that wait for a person.
 
 These are reviews, approvals, insights, draft cards, conflicts, failed saves, rules of agents (up to 1000) and replacements that
 nobody has said. An approval is a save that a person
-makes or drops and that resembles nothing: what holds globally in a store where a person approves.
+makes or drops and that resembles nothing: a global save in a store where a person approves.
 
 project_id: Only of this project; unset: of all. Insights belong to no project.
 $$;
@@ -772,13 +772,13 @@ begin
 end;
 $$;
 comment on function pgmem.list_activity is $$
-List what was done, latest first: what was saved, changed or said, saves that made none, purges.
+List events, latest first: memories saved or changed, verdicts, saves that made none, purges.
 
 kind is saved, changed, captured, cards, repeated, refused, review, dropped or purged. The turns of a conversation are
 one entry, at the time of the last one, and so are the cards that pgmem read in an hour.
 
 project_id: Only of this project; unset: of all.
 session_id: Only in this session; unset: in all.
-since: Only what was done after this time; unset: all.
+since: Only events after this time; unset: all.
 $$;
 select pgmem.declare_verb('list_activity', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Activity]');
