@@ -1515,6 +1515,35 @@ VERBS = {
             },
         ),
         Verb(
+            "list_near_names",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only of this project; unset: of all."),
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
+                ),
+            },
+        ),
+        Verb(
+            "count_waiting",
+            "look",
+            "reader",
+            arguments={
+                "project_id": Argument("Only of this project; unset: of all. Insights belong to no project.")
+            },
+        ),
+        Verb(
+            "list_approvals",
+            "look",
+            "reader",
+            arguments={
+                "limit": Argument(
+                    "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
+                )
+            },
+        ),
+        Verb(
             "count_memories",
             "look",
             "reader",
@@ -1571,35 +1600,6 @@ VERBS = {
                 "as_of": Argument("As true at that time.", type="timestamp with time zone"),
                 "known_at": Argument("As recorded at that time.", type="timestamp with time zone"),
                 "labels": Argument("Only of these kinds; unset: of all but cards.", type="text[]"),
-            },
-        ),
-        Verb(
-            "list_near_names",
-            "look",
-            "reader",
-            arguments={
-                "project_id": Argument("Only of this project; unset: of all."),
-                "limit": Argument(
-                    "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
-                ),
-            },
-        ),
-        Verb(
-            "count_waiting",
-            "look",
-            "reader",
-            arguments={
-                "project_id": Argument("Only of this project; unset: of all. Insights belong to no project.")
-            },
-        ),
-        Verb(
-            "list_approvals",
-            "look",
-            "reader",
-            arguments={
-                "limit": Argument(
-                    "How many at most, 1 to 1000.", type="integer", default="50", least=1.0, most=1000.0
-                )
             },
         ),
         Verb(
@@ -2436,6 +2436,7 @@ KINDS = (
                 option="to",
             ),
         ),
+        title="objective",
     ),
     Kind(
         label="Pattern",
@@ -2499,6 +2500,7 @@ KINDS = (
                 option="to",
             ),
         ),
+        title="trigger",
     ),
     Kind(
         label="Context",
@@ -2547,6 +2549,7 @@ KINDS = (
                 option="to",
             ),
         ),
+        title="topic",
     ),
     Kind(
         label="Decision",
@@ -2634,6 +2637,7 @@ KINDS = (
                 option="to",
             ),
         ),
+        title="title",
     ),
     Kind(
         label="EntityFact",
@@ -2705,6 +2709,7 @@ KINDS = (
                 option="to",
             ),
         ),
+        title="entity_name",
     ),
 )
 """The kinds of memory that have a save verb."""

@@ -1396,6 +1396,56 @@ class MemoryEntry(Answer):
     """The agent that saved it first; agent_id is the last writer."""
 
 
+class NearPair(Answer):
+    """Two names that may be two spellings of one, the newer first, and the verb that makes one of them."""
+
+    id: UUID
+    label: str
+    name: str
+    project: str | None = None
+    created_at: datetime
+    other_id: UUID
+    other_label: str
+    other_name: str
+    other_project: str | None = None
+    similarity: float
+    verb: str | None = None
+    arguments: dict[str, JsonValue] = field(default_factory=dict)
+    text: str | None = None
+    other_text: str | None = None
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+    other_by: Literal["person", "agent"] | None = None
+    """Who said the other one."""
+
+
+class Waiting(Answer):
+    """Counts of what waits for a person."""
+
+    reviews: int
+    approvals: int
+    insights: int
+    drafts: int
+    conflicts: int
+    failed_saves: int
+    rules: int = 0
+    """Rules of agents that wait for a yes."""
+    replaced: int = 0
+    """Decisions that took the place of another by the likeness of their titles alone."""
+
+
+class Approval(Answer):
+    """An approval of a global write that an agent asked for, with the exact text."""
+
+    id: UUID
+    preview: str
+    issued_to: str | None = None
+    issued_at: datetime
+    expires_at: datetime
+    used_at: datetime | None = None
+    used_by: UUID | None = None
+
+
 class MemoryCounts(Answer):
     """How many memories are live by label; of the present also the first and last time and the growth."""
 
@@ -1471,56 +1521,6 @@ class NumberedEntry(TitledMemory):
     """When it held, whichever of its states."""
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
-
-
-class NearPair(Answer):
-    """Two names that may be two spellings of one, the newer first, and the verb that makes one of them."""
-
-    id: UUID
-    label: str
-    name: str
-    project: str | None = None
-    created_at: datetime
-    other_id: UUID
-    other_label: str
-    other_name: str
-    other_project: str | None = None
-    similarity: float
-    verb: str | None = None
-    arguments: dict[str, JsonValue] = field(default_factory=dict)
-    text: str | None = None
-    other_text: str | None = None
-    by: Literal["person", "agent"] | None = None
-    """Who said it; agent: also a program or a file."""
-    other_by: Literal["person", "agent"] | None = None
-    """Who said the other one."""
-
-
-class Waiting(Answer):
-    """Counts of what waits for a person."""
-
-    reviews: int
-    approvals: int
-    insights: int
-    drafts: int
-    conflicts: int
-    failed_saves: int
-    rules: int = 0
-    """Rules of agents that wait for a yes."""
-    replaced: int = 0
-    """Decisions that took the place of another by the likeness of their titles alone."""
-
-
-class Approval(Answer):
-    """An approval of a global write that an agent asked for, with the exact text."""
-
-    id: UUID
-    preview: str
-    issued_to: str | None = None
-    issued_at: datetime
-    expires_at: datetime
-    used_at: datetime | None = None
-    used_by: UUID | None = None
 
 
 class ConversationEntry(Answer):

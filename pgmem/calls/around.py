@@ -27,7 +27,6 @@ AROUND: dict[str, Callable[..., Awaitable[Any]]] = {
         routing.route_analysis,
         batches.decay_scores,
         batches.forget_by_ttl,
-        batches.vacuum_cards,
         tenancy.revoke_token,
         tenancy.erase_subject,
     )

@@ -5,21 +5,31 @@ Each batch is a transaction: an interrupted run keeps the batches that it finish
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pgmem.calls.caller import Caller
-from pgmem.models import CardVacuum, Decay, Expiry
+from pgmem.models import Decay, Expiry
 
-B = TypeVar("B", Decay, Expiry, CardVacuum)
+__all__ = ["decay_scores", "forget_by_ttl", "until_none_is_left"]
+
+
+class Batch(Protocol):
+    """The answer of one call."""
+
+    @property
+    def remaining(self) -> int:
+        """The rows that are left for the next calls."""
+
+
+B = TypeVar("B", bound=Batch)
 
 
 async def decay_scores(
     caller: Caller, params: dict[str, Any], progress: Callable[[int, int], None] | None = None
 ) -> Decay:
     """Archive batch by batch; `progress` is called with how many are archived and how many remain."""
-    done = await _until_none_is_left(
+    done = await until_none_is_left(
         caller, "decay_scores", Decay, params, lambda batch: batch.archived, progress
     )
     archived = sum(batch.archived for batch in done)
@@ -30,25 +40,13 @@ async def forget_by_ttl(
     caller: Caller, params: dict[str, Any], progress: Callable[[int, int], None] | None = None
 ) -> Expiry:
     """Forget batch by batch; `progress` is called with how many are forgotten and how many remain."""
-    done = await _until_none_is_left(
+    done = await until_none_is_left(
         caller, "forget_by_ttl", Expiry, params, lambda batch: batch.affected, progress
     )
     return Expiry(affected=sum(batch.affected for batch in done), remaining=done[-1].remaining)
 
 
-async def vacuum_cards(caller: Caller, params: dict[str, Any]) -> CardVacuum:
-    """Remove cards batch by batch."""
-    done = await _until_none_is_left(
-        caller, "vacuum_cards", CardVacuum, params, lambda batch: sum(batch.removed.values()) + batch.receipts
-    )
-    removed: Counter[str] = Counter()
-    for batch in done:
-        removed.update(batch.removed)
-    receipts = sum(batch.receipts for batch in done)
-    return CardVacuum(removed=dict(removed), remaining=done[-1].remaining, receipts=receipts)
-
-
-async def _until_none_is_left(
+async def until_none_is_left(
     caller: Caller,
     verb: str,
     cls: type[B],
@@ -56,7 +54,7 @@ async def _until_none_is_left(
     size: Callable[[B], int],
     progress: Callable[[int, int], None] | None = None,
 ) -> list[B]:
-    """Call a verb until nothing remains, or until a call did nothing; what each call did."""
+    """Call a verb until nothing remains, or until a call did nothing; returns the answer of each call."""
     done: list[B] = []
     while not done or (not params["dry_run"] and size(done[-1]) and done[-1].remaining):
         done.append(await caller.one(verb, cls, params))

@@ -2861,6 +2861,59 @@ class Verbs:
         }  # fmt: skip
         return await self.caller.all("list_memories", MemoryEntry, params)
 
+    async def list_near_names(
+        self,
+        project_id: str | None = None,
+        limit: RowLimit = 50,
+    ) -> list[NearPair]:
+        """List names that may be two spellings of one, the most alike first: entities and projects.
+
+        The newest thirty names are looked at. id is the newer of the two. verb makes one of them, with
+        these arguments; it is null for projects. Two that a relation joins are not listed: join them by
+        SIMILAR_TO where they are two.
+
+        Args:
+            project_id: Only of this project; unset: of all.
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all("list_near_names", NearPair, {"project_id": project_id, "limit": limit})
+
+    async def count_waiting(
+        self,
+        project_id: str | None = None,
+    ) -> Waiting:
+        """Count the items that wait for a person.
+
+        These are reviews, approvals, insights, draft cards, conflicts, failed saves, rules of agents (up to
+        1000) and replacements that nobody has said. An approval is a save that a person makes or drops and
+        that resembles nothing: a global save in a store where a person approves.
+
+        Args:
+            project_id: Only of this project; unset: of all. Insights belong to no project.
+
+        Raises:
+            MemoryNotFound: no such project is visible here.
+        """
+        return await self.caller.one("count_waiting", Waiting, {"project_id": project_id})
+
+    async def list_approvals(
+        self,
+        limit: RowLimit = 50,
+    ) -> list[Approval]:
+        """List the approvals of global writes that agents asked for, latest first, each with its exact text.
+
+        Args:
+            limit: How many at most, 1 to 1000.
+
+        Raises:
+            InvalidArgument: the limit is not from 1 to 1000.
+        """
+        return await self.caller.all("list_approvals", Approval, {"limit": limit})
+
     async def count_memories(
         self,
         project_id: str | None = None,
@@ -2972,59 +3025,6 @@ class Verbs:
                 "labels": labels,
             },
         )
-
-    async def list_near_names(
-        self,
-        project_id: str | None = None,
-        limit: RowLimit = 50,
-    ) -> list[NearPair]:
-        """List names that may be two spellings of one, the most alike first: entities and projects.
-
-        The newest thirty names are looked at. id is the newer of the two. verb makes one of them, with
-        these arguments; it is null for projects. Two that a relation joins are not listed: join them by
-        SIMILAR_TO where they are two.
-
-        Args:
-            project_id: Only of this project; unset: of all.
-            limit: How many at most, 1 to 1000.
-
-        Raises:
-            MemoryNotFound: no such project is visible here.
-            InvalidArgument: the limit is not from 1 to 1000.
-        """
-        return await self.caller.all("list_near_names", NearPair, {"project_id": project_id, "limit": limit})
-
-    async def count_waiting(
-        self,
-        project_id: str | None = None,
-    ) -> Waiting:
-        """Count the items that wait for a person.
-
-        These are reviews, approvals, insights, draft cards, conflicts, failed saves, rules of agents (up to
-        1000) and replacements that nobody has said. An approval is a save that a person makes or drops and
-        that resembles nothing: a global save in a store where a person approves.
-
-        Args:
-            project_id: Only of this project; unset: of all. Insights belong to no project.
-
-        Raises:
-            MemoryNotFound: no such project is visible here.
-        """
-        return await self.caller.one("count_waiting", Waiting, {"project_id": project_id})
-
-    async def list_approvals(
-        self,
-        limit: RowLimit = 50,
-    ) -> list[Approval]:
-        """List the approvals of global writes that agents asked for, latest first, each with its exact text.
-
-        Args:
-            limit: How many at most, 1 to 1000.
-
-        Raises:
-            InvalidArgument: the limit is not from 1 to 1000.
-        """
-        return await self.caller.all("list_approvals", Approval, {"limit": limit})
 
     async def list_conversations(
         self,
@@ -3309,8 +3309,8 @@ class Verbs:
             InvalidArgument: limit is out of range.
             NotPermitted: the login is neither owner nor reviewer.
         """
-        return await batches.vacuum_cards(
-            self.caller, {"project_id": project_id, "dry_run": dry_run, "limit": limit}
+        return await self.caller.one(
+            "vacuum_cards", CardVacuum, {"project_id": project_id, "dry_run": dry_run, "limit": limit}
         )
 
     async def settle_branches(

@@ -26,10 +26,14 @@ class Operators:
 def of(
     method: Callable[Concatenate[Verbs, P], Awaitable[T]],
 ) -> Callable[Concatenate[Operators, P], Awaitable[T]]:
-    """Return a method of the verbs as one of `Operators`, with its signature and docstring."""
+    """Return a method of the verbs as one of `Operators`, with its signature and docstring.
+
+    The method that is called is that of the memory, where a feature overrides the one of the core.
+    """
 
     @wraps(method)
     def call(own: Operators, /, *args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
-        return method(own._verbs, *args, **kwargs)
+        own_method: Callable[P, Awaitable[T]] = getattr(own._verbs, method.__name__)
+        return own_method(*args, **kwargs)
 
     return call

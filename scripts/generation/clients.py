@@ -8,8 +8,6 @@ from generation.code import WRITTEN, formatted
 
 __all__ = ["admin", "sync"]
 
-_OPERATORS = ("worker", "reviewer", "owner")
-
 ADMIN = '''\
 """The verbs of operators as a separate class; each calls the method of `Memory`.
 
@@ -77,5 +75,5 @@ def _members(verbs: list[Verb], value: str, *, operators: bool) -> str:
     return "\n".join(
         f"    {verb.name} = {value.format(verb.name, 'methods.Verbs' if verb.name in core else 'Memory')}"
         for verb in verbs
-        if verb.answer and (verb.rights in _OPERATORS) == operators
+        if verb.answer and (verb.rights in methods.OPERATORS) == operators
     )

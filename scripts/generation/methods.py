@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -19,7 +19,7 @@ from pgmem.calls.around import AROUND as OF_CORE
 from pgmem.declaration import Argument as Declared
 from pgmem.declaration import Kind
 
-__all__ = ["methods", "of_features", "table"]
+__all__ = ["OPERATORS", "methods", "of_features", "table"]
 
 OF_FEATURES: dict[str, list[Callable[..., Any]]] = {
     place.removesuffix(".around"): [*registry.imported(f"{place}:AROUND")]
@@ -27,6 +27,9 @@ OF_FEATURES: dict[str, list[Callable[..., Any]]] = {
 }
 """The functions around verbs of each feature that brings some."""
 AROUND = OF_CORE | {each.__name__: each for functions in OF_FEATURES.values() for each in functions}
+
+OPERATORS = ("worker", "reviewer", "owner")
+"""The rights of the verbs of operators, which are methods of `memory.admin` too."""
 
 PYTHON = {
     "text": "str",
@@ -71,7 +74,10 @@ class {0}(Verbs):
 
 def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
     """Return the module of the generated methods of the core."""
-    elsewhere = {each.__name__ for functions in OF_FEATURES.values() for each in functions}
+    # `Admin` names a verb of operators here, and calls the method of the feature, which overrides it.
+    elsewhere = {
+        verb.name for verb in verbs if verb.rights not in OPERATORS and verb.name in {*AROUND} - {*OF_CORE}
+    }
     around = sorted({module(each) for each in OF_CORE.values()} | {"saves"})
     return _module(
         [verb for verb in verbs if verb.answer and verb.name not in elsewhere],
@@ -80,6 +86,7 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
         f"from pgmem.calls import {', '.join(around)}\nfrom pgmem.calls.caller import Caller\n",
         "Verbs",
         CLASS,
+        OF_CORE,
     )
 
 
@@ -96,14 +103,23 @@ def of_features(verbs: list[Verb], domains: dict[str, str]) -> dict[str, str]:
             f"from pgmem.calls.methods import Verbs\nfrom {feature} import around\n",
             title,
             OF_FEATURE.format(title),
+            AROUND,
         )
     return made
 
 
-def _module(made: list[Verb], domains: dict[str, str], text: str, imports: str, title: str, head: str) -> str:
+def _module(
+    made: list[Verb],
+    domains: dict[str, str],
+    text: str,
+    imports: str,
+    title: str,
+    head: str,
+    arounds: Mapping[str, Callable[..., Any]],
+) -> str:
     used = {argument.type.removeprefix("pgmem.") for verb in made for argument in verb.sent}
     kinds = {name: kind for name, rule in domains.items() if name in used and (kind := alias(rule))}
-    body = "\n\n".join(method(verb, kinds) for verb in made)
+    body = "\n\n".join(method(verb, kinds, arounds.get(verb.name)) for verb in made)
     classes = {
         name
         for name, value in vars(models).items()
@@ -199,11 +215,10 @@ PARTS = {parts!r}
 '''
 
 
-def method(verb: Verb, kinds: dict[str, str]) -> str:
-    """Return a verb as a method."""
+def method(verb: Verb, kinds: dict[str, str], around: Callable[..., Any] | None) -> str:
+    """Return a verb as a method that calls the function around it, or the verb."""
     types = {argument.name: python_type(argument, kinds) for argument in verb.sent}
     taken = [f"{a.name}: {types[a.name]}{default(a, types[a.name])}," for a in verb.sent]
-    around = AROUND.get(verb.name)
     extra = list(inspect.signature(around).parameters.values())[2:] if around else []
     taken += [f"{p.name}: {p.annotation} = {p.default!r}," for p in extra]
     lines = [
@@ -212,7 +227,7 @@ def method(verb: Verb, kinds: dict[str, str]) -> str:
         *(f"    {line}" for line in taken),
         f") -> {verb.answer}:",
     ]
-    lines.append(textwrap.indent(docstring(verb), "    "))
+    lines.append(textwrap.indent(docstring(verb, around), "    "))
     params = "{" + ", ".join(f"{a.name!r}: {sent(a)}" for a in verb.sent) + "}"
     if not verb.sent:
         params = "{}"
@@ -220,7 +235,7 @@ def method(verb: Verb, kinds: dict[str, str]) -> str:
         lines.append(f"    params = {{\n{compact(verb.sent)}\n    }}  # fmt: skip")
         params = "params"
     passed = "".join(f", {p.name}={p.name}" for p in extra)
-    lines.append(f"    return await {call(verb, params, passed)}")
+    lines.append(f"    return await {call(verb, around, params, passed)}")
     if verb.answer == "None":
         lines[-1] = lines[-1].replace("return await", "await")
     return textwrap.indent("\n".join(lines), "    ")
@@ -238,10 +253,10 @@ def module(function: Callable[..., object]) -> str:
     return function.__module__.rpartition(".")[2]
 
 
-def call(verb: Verb, params: str, passed: str) -> str:
+def call(verb: Verb, around: Callable[..., Any] | None, params: str, passed: str) -> str:
     """Return the call in a method: of the function around the verb, of a save, or of the verb."""
     name, answer = verb.name, str(verb.answer)
-    if around := AROUND.get(name):
+    if around:
         return f"{module(around)}.{name}(self.caller, {params}{passed})"
     if answer == "SaveResult" and any(argument.sent_by == "python" for argument in verb.arguments):
         return f"saves.save(self.caller, {name!r}, {params})"
@@ -262,11 +277,10 @@ def call(verb: Verb, params: str, passed: str) -> str:
     return f"self.caller.one({name!r}, {answer}, {params})"
 
 
-def docstring(verb: Verb) -> str:
+def docstring(verb: Verb, around: Callable[..., Any] | None) -> str:
     """Return the comment as a docstring with Args and Raises."""
     parts = [textwrap.fill(" ".join(p.split()), 100, break_on_hyphens=False) for p in verb.text.split("\n\n")]
     described = [f"{a.name}: {a.meaning}" for a in verb.sent if a.meaning]
-    around = AROUND.get(verb.name)
     if around and "progress" in inspect.signature(around).parameters:
         described.append("progress: Called after each batch with how many are done and how many remain.")
     for head, entries in (("Args", described), ("Raises", [f"{name}: {when}" for name, when in verb.raises])):

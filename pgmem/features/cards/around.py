@@ -5,6 +5,7 @@ What is written in a repository that is on a branch is a card of this branch unt
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import anyio.to_thread
 from pydantic import JsonValue
 
+from pgmem.calls.batches import until_none_is_left
 from pgmem.calls.caller import Caller
 from pgmem.calls.projects import project_of
 from pgmem.calls.retrieval import query_embedding
@@ -24,6 +26,7 @@ from pgmem.models import (
     Candidate,
     CardRefresh,
     CardsSync,
+    CardVacuum,
     CitedFile,
     FinishedIntent,
     FoundFiles,
@@ -234,6 +237,18 @@ async def compared(caller: Caller) -> int:
     return await check_sources(caller, project, root)
 
 
+async def vacuum_cards(caller: Caller, params: dict[str, Any]) -> CardVacuum:
+    """Remove cards batch by batch."""
+    done = await until_none_is_left(
+        caller, "vacuum_cards", CardVacuum, params, lambda batch: sum(batch.removed.values()) + batch.receipts
+    )
+    removed: Counter[str] = Counter()
+    for batch in done:
+        removed.update(batch.removed)
+    receipts = sum(batch.receipts for batch in done)
+    return CardVacuum(removed=dict(removed), remaining=done[-1].remaining, receipts=receipts)
+
+
 AROUND = (
     get_relevant_memory,
     query_engineering_memory,
@@ -244,5 +259,6 @@ AROUND = (
     finish_intent,
     manage_engineering_memory,
     refresh_from_run,
+    vacuum_cards,
 )
 """The functions around verbs."""

@@ -18,6 +18,7 @@ from pgmem.models import (
     Candidate,
     CardEvidence,
     CardRefresh,
+    CardVacuum,
     FinishedIntent,
     FoundFiles,
     LikelyChanges,
@@ -386,6 +387,32 @@ class CardsVerbs(Verbs):
             "branch": branch, "branch_commit": branch_commit,
         }  # fmt: skip
         return await around.manage_engineering_memory(self.caller, params)
+
+    async def vacuum_cards(
+        self,
+        project_id: str,
+        dry_run: bool = False,
+        limit: int = 500,
+    ) -> CardVacuum:
+        """Remove a batch of the cards whose days in their state are over.
+
+        A person calls this, again while `remaining` is above 0. `removed` counts cards by status,
+        `receipts` counts finished intents that are older than `card_days_receipt`; records of runs go with
+        those, except the last one.
+
+        Args:
+            project_id: Project name.
+            dry_run: Only report what it would do.
+            limit: How many cards at most, 1 to 10000; default 500.
+
+        Raises:
+            ContractError: no such project.
+            InvalidArgument: limit is out of range.
+            NotPermitted: the login is neither owner nor reviewer.
+        """
+        return await around.vacuum_cards(
+            self.caller, {"project_id": project_id, "dry_run": dry_run, "limit": limit}
+        )
 
     async def what_changes(
         self,
