@@ -8,6 +8,7 @@ from psycopg.rows import DictRow
 
 from tests.conftest import Call
 from tests.features.cards.conftest import Draft, Refresh
+from tests.fixtures.verbs import Each
 
 
 @pytest.fixture
@@ -58,3 +59,19 @@ def test_hygiene_compares_no_cards_that_pgmem_read(
         """update pgmem.node set props = props || '{"origin": "system"}' where props ->> 'origin' <> 'system'"""
     )
     assert call("run_hygiene", project_id=read)["duplicates_found"] == 0
+
+
+def test_a_card_says_which_branch_it_is_of(call: Call, each: Each, shop: str) -> None:
+    card = {"record_type": "risk_note", "subject_path": "a.py", "project_id": "shop"}
+    call("record_candidate", statement="The till rounds.", branch="till", branch_commit="abcdef0", **card)
+    call("record_candidate", statement="The till waits.", **card)
+    assert {
+        one["title"]: one["branch"] for one in each("list_memories", labels=["Card"], status="draft")
+    } == {"a.py: The till rounds.": "till", "a.py: The till waits.": None}
+    assert [one["title"] for one in each("list_memories", branch="till", status="draft")] == [
+        "a.py: The till rounds."
+    ]
+    for one in each("list_memories", labels=["Card"], status="draft"):
+        call("approve_card", card_id=one["id"], by="ada")
+    found = each("search_memory", query="till", labels=["Card"], known_at="2100-01-01")
+    assert [one["title"] for one in found] == ["a.py: The till waits."]
