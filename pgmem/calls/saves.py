@@ -15,6 +15,7 @@ import anyio
 import anyio.to_thread
 import psycopg
 
+from pgmem._verbs import VERBS
 from pgmem.calls.caller import Caller
 from pgmem.calls.replay import in_turn, record_failure, replay_others
 from pgmem.database.attached import Attached
@@ -43,12 +44,20 @@ _SHORT = "The database has no memory or disk space left. The save is in the outb
 _OUTDATED = "The store was upgraded while this program ran. The save is in the outbox for the next program that starts."
 _BEHIND = "Earlier saves of this project are still in the outbox. This one is sent after them."
 
+_PARTS = tuple(
+    name
+    for name, argument in VERBS["store_session_with_learnings"].arguments.items()
+    if argument.type in ("jsonb", "pgmem.objects")
+)
+"""The arguments of a batch that hold its parts."""
+
 
 def holds_globally(arguments: Mapping[str, Any]) -> bool:
-    """Whether a save, or a part of a batch, holds for all projects."""
-    lists = (arguments.get(name) or () for name in ("decisions", "patterns", "memories"))
-    parts = (arguments, arguments.get("session") or {}, *chain.from_iterable(lists))
-    return any(part.get("scope") == "global" for part in parts)
+    """Whether a save, or a part of a batch, holds for all projects; `is_global` in SQL says it of one part."""
+    sent = (arguments.get(name) for name in _PARTS)
+    lists = (value if isinstance(value, list | tuple) else (value,) for value in sent)
+    parts = (arguments, *chain.from_iterable(lists))
+    return any(isinstance(part, Mapping) and part.get("scope") == "global" for part in parts)
 
 
 async def store_session_with_learnings(caller: Caller, params: dict[str, Any]) -> BatchSaveResult:

@@ -182,6 +182,33 @@ comment on function pgmem.attempt_result is 'The result of an earlier save, from
 -- The settings hold for all functions called from here: generic plans, because several would be made anew in every
 -- save; and no scan of a whole table, because every look-up here is by key and a plan made in a small store stays in
 -- use when it has grown.
+-- In SQL it is decided here alone; Python decides before the call, holds_globally in calls/saves.py.
+create or replace function pgmem.is_global(p_arguments jsonb) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_arguments ->> 'scope' is not distinct from 'global';
+end;
+comment on function pgmem.is_global is 'Whether a save with these arguments, or a part of a batch, holds for all projects.';
+
+
+-- An agent may send a list that is none: it is refused as a batch (require_batch), and has no parts for those who ask before.
+create or replace function pgmem.batch_items(p_arguments jsonb)
+returns table (place bigint, list text, label text, arguments jsonb)
+language sql immutable parallel safe
+begin atomic
+  select row_number() over (order by lists.place, item.place), lists.list, coalesce(lists.label, item.arguments ->> 'label'),
+         case when lists.label is null then item.arguments - 'label' else item.arguments end
+  from (values (1, 'session', 'Session'), (2, 'decisions', 'Decision'), (3, 'patterns', 'Pattern'), (4, 'memories', null))
+    as lists(place, list, label)
+  cross join lateral jsonb_array_elements(case jsonb_typeof(p_arguments -> lists.list)
+      when 'array' then p_arguments -> lists.list
+      when 'object' then jsonb_build_array(p_arguments -> lists.list)
+      else '[]' end) with ordinality as item(arguments, place)
+  where jsonb_typeof(item.arguments) = 'object';
+end;
+comment on function pgmem.batch_items is 'The parts of a batch as they are sent: the session, then the items of its lists in order.';
+
+
 create or replace function pgmem.run_save(
   p_verb text,
   p_arguments jsonb,
@@ -220,7 +247,7 @@ begin
       v_may := exists (select from pgmem.label l where l.verb = p_verb and l.opens_project);
     end if;
     if v_may then
-      if p_arguments ->> 'scope' = 'global' then
+      if pgmem.is_global(p_arguments) then
         v_token_id := pgmem.check_token(p_governance_token, v_caller, p_verb,
                                          pgmem.approved_texts(p_arguments));
       end if;

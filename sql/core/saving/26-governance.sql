@@ -73,9 +73,6 @@ create or replace function pgmem.preview_global_write(p_arguments jsonb) returns
 language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(pgmem.caller(), p_arguments ->> 'project_id', null);
-  v_parts jsonb := jsonb_build_array(p_arguments - array['session', 'decisions', 'patterns', 'memories'])
-                   || coalesce(p_arguments -> 'session', '[]') || coalesce(p_arguments -> 'decisions', '[]')
-                   || coalesce(p_arguments -> 'patterns', '[]') || coalesce(p_arguments -> 'memories', '[]');
 begin
   -- A session, which is known by its required field, makes the project.
   if pgmem.setting_text('approval') = 'person'
@@ -86,10 +83,12 @@ begin
   end if;
   return (
     select coalesce(string_agg(text, e'\n' order by part.place, text.place), '')
-    from jsonb_array_elements(v_parts) with ordinality as part (arguments, place)
+    from (select 0 as place, p_arguments - array(select i.list from pgmem.batch_items(p_arguments) i) as arguments
+          union all
+          select i.place, i.arguments from pgmem.batch_items(p_arguments) i) as part
     cross join unnest(pgmem.approved_texts(part.arguments - array['save_id', 'governance_token', 'label']))
       with ordinality as text (text, place)
-    where part.arguments ->> 'scope' = 'global');
+    where pgmem.is_global(part.arguments));
 end;
 $$;
 comment on function pgmem.preview_global_write is $$

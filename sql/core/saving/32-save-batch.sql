@@ -70,11 +70,11 @@ begin
         perform pgmem.refuse('blocked_scope', pgmem.scope_trouble(v_scope), pgmem.blocked_step(v_scope));
       end if;
       if exists (select from pgmem.batch_parts(v_arguments, v_scope, v_caller) part
-                 where part.arguments ->> 'scope' = 'global') then
+                 where pgmem.is_global(part.arguments)) then
         v_token := pgmem.batch_token(p_governance_token, v_caller, array(
           select text from pgmem.batch_parts(v_arguments, v_scope, v_caller) part
           cross join unnest(pgmem.approved_texts(part.arguments)) as text
-          where part.arguments ->> 'scope' = 'global'));
+          where pgmem.is_global(part.arguments)));
         v_token_id := v_token.token_id;
         v_refusal := v_token.refusal;
       end if;
@@ -236,11 +236,11 @@ begin
     v_state := null;
     begin
       perform pgmem.require_fields(v_part.verb, v_part.sent, v_part.common);
-      if p_refusal.status is not null and v_part.arguments ->> 'scope' = 'global' then
+      if p_refusal.status is not null and pgmem.is_global(v_part.arguments) then
         v_result := p_refusal;
       else
         v_scope := p_scope;
-        if v_part.arguments ->> 'scope' = 'global' then
+        if pgmem.is_global(v_part.arguments) then
           v_scope.focus := null;
           v_scope.focus_seq := null;
         end if;
@@ -309,21 +309,14 @@ language sql stable set search_path = pgmem, pg_temp as $$
     select jsonb_strip_nulls(jsonb_build_object(
       'project_id', p_arguments -> 'project_id', 'focus', p_arguments -> 'focus', 'share', p_arguments -> 'share'))
   ), part as (
-    select row_number() over (order by lists.place, item.place) as place, lists.list, kind.verb, kind.name as label,
+    select item.place, item.list, kind.verb, kind.name as label,
            -- A global part has no focus, whatever the focus of the batch.
-           sent.arguments || case sent.arguments ->> 'scope' when 'global' then common.arguments - 'focus'
+           item.arguments || case when pgmem.is_global(item.arguments) then common.arguments - 'focus'
                                else common.arguments end as arguments,
-           sent.arguments as sent, common.arguments as common
+           item.arguments as sent, common.arguments as common
     from common
-    cross join (values
-      (1, 'session', 'Session', jsonb_build_array(p_arguments -> 'session')),
-      (2, 'decisions', 'Decision', p_arguments -> 'decisions'),
-      (3, 'patterns', 'Pattern', p_arguments -> 'patterns'),
-      (4, 'memories', null, p_arguments -> 'memories')) as lists(place, list, label, items)
-    cross join lateral jsonb_array_elements(lists.items) with ordinality as item(arguments, place)
-    cross join lateral (select case when lists.label is null then item.arguments - 'label' else item.arguments end)
-      as sent(arguments)
-    join pgmem.label kind on kind.name = coalesce(lists.label, item.arguments ->> 'label')
+    cross join pgmem.batch_items(p_arguments) item
+    join pgmem.label kind on kind.name = item.label
   )
   select p.place, p.list, p.verb, p.arguments, p.sent, p.common,
          pgmem.scope_key(owner.tenant, (p_scope).project_seq::text, 'FocusArea'),

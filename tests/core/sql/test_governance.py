@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
 from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
 
+from pgmem.calls.saves import holds_globally
 from tests.conftest import Call
 from tests.fixtures.verbs import ActAs, Each, Picture, Rows
 
@@ -399,3 +402,22 @@ def test_a_waiting_save_retried_after_its_candidate_was_deleted_is_saved(
     connection.execute("select pgmem.set_status(seq, 'archived') from pgmem.node where title = 'a b c'")
     assert call("retry_save", save_id=waiting)["dedup_outcome"] == "new"
     assert each("list_reviews") == []
+
+
+@pytest.mark.parametrize("place", ["", "session", "decisions", "patterns", "memories"])
+@pytest.mark.parametrize("scope", ["global", "project", None])
+def test_python_and_sql_say_alike_which_saves_hold_for_all_projects(
+    connection: psycopg.Connection[DictRow], place: str, scope: str | None
+) -> None:
+    part: dict[str, Any] = {"title": "t", "properties": {"scope": "global"}} | (
+        {"scope": scope} if scope else {}
+    )
+    sent = {"": part, "session": {"session": part}}.get(place, {place: [{"title": "u"}, "no object", part]})
+    sent = {"related_entities": ["SQL"], "patterns": "no list", "focus": None, **sent}
+    row = connection.execute(
+        "select pgmem.is_global(%(sent)s) or exists (select from pgmem.batch_items(%(sent)s) i where pgmem.is_global(i.arguments))"
+        " as held",
+        {"sent": Jsonb(sent)},
+    ).fetchone()
+    assert row is not None
+    assert row["held"] is holds_globally(sent) is (scope == "global")
