@@ -277,6 +277,16 @@ comment on function pgmem.is_hidden_status is
   'Whether a status hides a memory with all of its earlier states, at whatever time it was true.';
 
 
+-- The predicate of the index node_content_unique, word for word, so that a query that asks here reads the index.
+create or replace function pgmem.keeps_content(p_status text) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected');
+end;
+comment on function pgmem.keeps_content is
+  'Whether a memory of this status is the only one of its content in its scope; with another status the content is free again.';
+
+
 create or replace function pgmem.is_true_at(
   p_status text,
   p_valid_from timestamptz,

@@ -52,11 +52,10 @@ begin
       p_node.props := p_node.props || (select jsonb_build_object(l.key_field, v_given)
                                        from pgmem.label l where l.name = p_node.label);
     end if;
-  elsif p_node.content_hash is not null and p_node.status not in (
-      'superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected') then
+  elsif p_node.content_hash is not null and pgmem.keeps_content(p_node.status) then
     select n.seq into v_other from pgmem.node n
     where n.scope_key = p_node.scope_key and n.tenant || '' = p_node.tenant and n.content_hash = p_node.content_hash
-      and n.status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected');
+      and pgmem.keeps_content(n.status);
   end if;
   if v_other is not null then
     insert into pgmem.imported (id, node_seq) values (v_id, v_other);

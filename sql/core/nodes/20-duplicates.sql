@@ -90,7 +90,7 @@ language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
   select n.seq, n.id, case when n.valid_to < pgmem.now() then n.seq end into seq, id, expired_seq from pgmem.node n
   where n.scope_key = p_scope_key and n.tenant || '' = p_tenant and n.content_hash = p_content_hash
-    and n.status not in ('superseded', 'archived', 'expired', 'merged', 'dismissed', 'historical', 'rejected');
+    and pgmem.keeps_content(n.status);
   if expired_seq is not null then
     seq := null;
     id := null;

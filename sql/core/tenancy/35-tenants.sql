@@ -234,17 +234,14 @@ select pgmem.declare_verb('adopt', p_rights => 'owner', p_effect => 'repeat', p_
 
 create or replace function pgmem.adoption_collisions(p_from text, p_tenant text) returns jsonb
 language sql stable set search_path = pgmem, pg_temp as $$
-  with dead(statuses) as (
-    values ('{superseded,archived,expired,merged,dismissed,historical,rejected}'::text[])
-  )
   select coalesce(jsonb_agg(jsonb_build_object('label', n.label, 'name', coalesce(n.key, n.title),
                                                'project', n.project) order by n.seq), '[]')
-  from pgmem.node n cross join dead
+  from pgmem.node n
   where n.tenant = p_from and n.label <> 'GlobalScope' and exists (
     select from pgmem.node o
     where o.scope_key = pgmem.scope_key(p_tenant, n.place, n.label) and o.tenant || '' = p_tenant
       and (pgmem.folded(o.key) = pgmem.folded(n.key) or o.content_hash = n.content_hash
-                            and n.status <> all (dead.statuses) and o.status <> all (dead.statuses)));
+                            and pgmem.keeps_content(n.status) and pgmem.keeps_content(o.status)));
 $$;
 comment on function pgmem.adoption_collisions is
   'The nodes of a tenant that share a name or live content with a node of another one, in the same scope.';

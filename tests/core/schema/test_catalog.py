@@ -368,3 +368,32 @@ def test_a_verb_of_agents_has_a_method_with_the_same_arguments(rows: Rows, verb:
     }
     assert set(method.parameters) - {"self"} - in_sql == set()
     assert in_sql - own - set(method.parameters) == set()
+
+
+def test_the_statuses_that_free_a_content_are_those_of_its_unique_index(
+    rows: Rows, connection: psycopg.Connection[DictRow]
+) -> None:
+    (index,) = rows(
+        "select pg_get_expr(indpred, indrelid) as predicate from pg_index"
+        " where indexrelid = 'pgmem.node_content_unique'::regclass"
+    )
+    statuses = set(
+        re.findall(
+            r"'(\w+)'",
+            rows(
+                "select pg_get_constraintdef(c.oid) as text from pg_constraint c"
+                " where contypid = 'pgmem.node_status'::regtype"
+            )[0]["text"],
+        )
+    )
+    freed = set(re.findall(r"'(\w+)'", index["predicate"]))
+    assert freed < statuses
+    (kept,) = rows(
+        "select array(select s from unnest(%s::text[]) s where pgmem.keeps_content(s)) as kept",
+        sorted(statuses),
+    )
+    assert set(kept["kept"]) == statuses - freed
+    connection.execute("set local enable_seqscan = off")
+    plan = rows("explain select from pgmem.node n where n.scope_key = 1 and n.tenant || '' = 'x' and n.content_hash = 'y'"
+                " and pgmem.keeps_content(n.status)")  # fmt: skip
+    assert "node_content_unique" in str(plan)
