@@ -51,9 +51,15 @@ class Field:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of memory that has a save verb: the verb, its summary, and its fields."""
+    """A kind of memory that has a save verb: the verb, its summary, its fields, and the one that gives its title."""
 
     label: str
     verb: str
     summary: str
     fields: tuple[Field, ...]
+    title: str = ""
+
+    @property
+    def text(self) -> str:
+        """The name of the field that holds its text: the first text that it must have."""
+        return next(field.name for field in self.fields if field.required and field.type == "text")

@@ -7,7 +7,19 @@ from typing import Any
 
 from pgmem._verbs import KINDS
 
-__all__ = ["said"]
+__all__ = ["REASONS", "TEXTS", "TITLES", "said"]
+
+TEXTS = {kind.label: kind.text for kind in KINDS}
+"""The field that is the text of a kind."""
+TITLES = tuple(kind.title for kind in KINDS)
+"""The fields that give the titles of kinds."""
+REASONS = tuple(
+    field.name
+    for kind in KINDS
+    for field in kind.fields
+    if field.required and field.type in ("text", "texts") and field.name not in TITLES
+)
+"""The fields that say what the titles do not, which each memory of a kind has."""
 
 _MEASURED = {
     kind.label: {field.name for field in kind.fields if field.type in ("relevance", "time")} for kind in KINDS

@@ -27,6 +27,7 @@ from pgmem.cli.options import (
 )
 from pgmem.cli.verbs import Call, verb_command
 from pgmem.escaping import counted
+from pgmem.kinds import TEXTS, TITLES
 from pgmem.texts import SOURCES
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ def text_of(item: Any) -> str:
     lines = []
     for name, text in _fields(item.label, left):
         if text != item.title:
-            said = "" if name in ("content", "rationale", "fact") else f"{name.replace('_', ' ')}: "
+            said = "" if name in TEXTS.values() and name not in TITLES else f"{name.replace('_', ' ')}: "
             lines.append(shown(said + " · ".join(text.splitlines())))
     return "\n".join(lines)
 

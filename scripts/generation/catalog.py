@@ -163,13 +163,19 @@ def parts(connection: psycopg.Connection[Any]) -> tuple[str, ...]:
 def kinds(connection: psycopg.Connection[Any]) -> list[Kind]:
     """Return the kinds of memory that have a save verb, in the order of the chapters, with their fields."""
     query = """
-        select l.name, v.name, v.summary, array_agg(row_to_json(f) order by f.place)
+        select l.name, v.name, v.summary, l.title_field, array_agg(row_to_json(f) order by f.place)
         from pgmem.label l join pgmem.verb v on v.name = l.verb
         join pgmem.field f on f.label = l.name and f.kept <> 'view'
-        group by l.name, v.name, v.summary, v.place order by v.place
+        group by l.name, v.name, v.summary, l.title_field, v.place order by v.place
     """
     names = ("name", "type", "meaning", "required", "hidden", "option")
     return [
-        Kind(label, verb, summary, tuple(Field(**{name: field[name] for name in names}) for field in fields))
-        for label, verb, summary, fields in connection.execute(query).fetchall()
+        Kind(
+            label,
+            verb,
+            summary,
+            tuple(Field(**{name: field[name] for name in names}) for field in fields),
+            title,
+        )
+        for label, verb, summary, title, fields in connection.execute(query).fetchall()
     ]

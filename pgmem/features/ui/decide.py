@@ -16,7 +16,7 @@ from pgmem.escaping import counted
 from pgmem.features.ui import as_sql, words
 from pgmem.features.ui.memories import back_to, forgotten, reverted
 from pgmem.features.ui.visit import Page, Redirect, Visit, one_of
-from pgmem.kinds import said
+from pgmem.kinds import TITLES, said
 from pgmem.models import Card, Insight, MemoryEntry, OpenSave, Review, ReviewDetail, SaveStatus, WaitingRule
 
 Outcome = Literal["new", "supersede", "drop"]
@@ -29,8 +29,6 @@ _BESIDE = (
     *("project_id", "scope", "focus", "label", "key", "share"),
 )
 """What is listed beside the texts and is not compared."""
-
-_TITLES = ("title", "entity_name", "trigger", "objective", "topic")
 
 _JUDGED = {
     "holds": "confirmed; its age counts from now.",
@@ -145,9 +143,9 @@ async def saves(visit: Visit) -> Page:
         {
             "save": save,
             "title": next(
-                (str(one.arguments[n]) for n in _TITLES if one.arguments.get(n)), save.verb or "save"
+                (str(one.arguments[n]) for n in TITLES if one.arguments.get(n)), save.verb or "save"
             ),
-            "texts": [(n, text) for n, text in asked(one.arguments) if n not in (*_TITLES, *_BESIDE)],
+            "texts": [(n, text) for n, text in asked(one.arguments) if n not in (*TITLES, *_BESIDE)],
             "near": get_close_matches(save.project or "", projects, 1, 0.4),
             "needs_yes": save.status == "blocked_governance" or _needs_yes(save, one.arguments),
         }
@@ -492,7 +490,7 @@ def _look(found: ReviewDetail) -> dict[str, Any]:
     """What is compared, and what else is carried out; an argument that is not compared is listed."""
     given = dict(found.arguments)
     old = dict(words.texts(found.candidate_properties or {}))
-    title = next((str(given.pop(name)) for name in _TITLES if given.get(name)), "")
+    title = next((str(given.pop(name)) for name in TITLES if given.get(name)), "")
     new: dict[str, str] = {}
     part = found.verb in ("remember", "edit_memory")
     if part:

@@ -13,13 +13,14 @@ from datetime import date
 from pgmem.escaping import shortened
 from pgmem.features.ui.charts import histogram, ticks_to, timeline
 from pgmem.features.ui.layout import environment
+from pgmem.kinds import REASONS
 from pgmem.models import Conflict, Health, HygieneReport, LineDecision, Node
 
 EXCERPT = 280
 """Characters of a memory's text that the page shows."""
 
 # The properties that explain a memory, the most specific first.
-_TEXTS = tuple("rationale fact content summary description details repeatable_steps statement".split())
+_TEXTS = (*REASONS, *"summary description details statement".split())
 
 Command = Callable[[str, Mapping[str, object], str | None], str | None]
 """The `pgmem` command that runs a verb with its arguments in a project; None if there is none."""

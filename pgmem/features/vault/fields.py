@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pgmem.features.importers.notes import LINK, Note, plain
 from pgmem.features.importers.records import moment, named
+from pgmem.kinds import TEXTS as OF_KINDS
 from pgmem.models import SchemaDescription
 
 Fields = dict[str, Any]
@@ -17,14 +18,7 @@ Fields = dict[str, Any]
 Resolve = Callable[[str], str | None]
 """The id of the memory whose note a link means."""
 
-TEXTS = {
-    "Decision": "rationale",
-    "Context": "content",
-    "EntityFact": "fact",
-    "Insight": "summary",
-    "Session": "objective",
-    "Pattern": "trigger",
-}
+TEXTS = {**OF_KINDS, "Insight": "summary"}
 """The property that is the text of the note, of the kinds that have a verb; `body` of the others."""
 PLACES = ("Project", "FocusArea")
 OWN = ("id", "label", "title", "project", "status", "valid_from", "valid_to", "source")
