@@ -40,6 +40,7 @@ pytest_plugins = (
     "tests.fixtures.logins",
     "tests.fixtures.clusters",
     "tests.fixtures.connections",
+    "tests.fixtures.reports",
 )
 
 LEAVE = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid not in (pg_backend_pid(), %s)"
