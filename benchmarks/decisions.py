@@ -2,7 +2,8 @@
 
 The pairs are in decisions.json: reversals and contradictions, which are conflicts; others, which are about two things;
 and notes of which the second adds where, when or for whom it holds, or says what changed. Each pair has a project of
-its own. Rules were chosen on the first half of each set, the pairs in even places; the second half is to be reported.
+its own. Rules were chosen on the first half of each set, the pairs in even places; the second half is to be reported,
+and the sets of which the name ends in *later*, which were written after the rule.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ async def run(memory: Memory, file: Path = PAIRS, *, progress: Progress = unseen
     rows: list[dict[str, Any]] = []
     missed: list[list[str]] = []
     for name, pairs in sets.items():
-        notes = name in ("qualifiers", "changed")
+        kind = name.split(",")[0]
+        notes = kind in ("qualifiers", "changed")
         for half in (0, 1):
             row: dict[str, Any] = {"set": name, "half": ("first", "second")[half], "pairs": 0}
             for place, pair in enumerate(pairs):
@@ -48,7 +50,7 @@ async def run(memory: Memory, file: Path = PAIRS, *, progress: Progress = unseen
                 row["pairs"] += 1
                 for key, value in found.items():
                     row[key] = row.get(key, 0) + value
-                if found["conflict"] != (name in ("reversals", "contradictions", "changed")):
+                if found["conflict"] != (kind in ("reversals", "contradictions", "changed")):
                     missed.append([name, *pair[:2]])
                 done += 1
                 progress("pairs", done, total)

@@ -341,11 +341,11 @@ language sql immutable parallel safe
 begin atomic
   select exists (
     select from (values
-      ('{allow,allows,allowed,permit,permits,permitted}'::text[],
-       '{forbid,forbids,forbidden,prohibit,prohibits,prohibited,disallow,deny,denies,denied,block,blocks,blocked,ban,bans,banned}'::text[]),
-      ('{accept,accepts,accepted,approve,approved}', '{reject,rejects,rejected,refuse,refuses,refused,decline,declined}'),
+      ('{allow,allows,allowed,permit,permits,permitted,accept,accepts,accepted,approve,approved}'::text[],
+       '{forbid,forbids,forbidden,prohibit,prohibits,prohibited,disallow,deny,denies,denied,block,blocks,blocked,ban,bans,banned
+         ,reject,rejects,rejected,refuse,refuses,refused,decline,declined}'::text[]),
       ('{enable,enables,enabled,on}', '{disable,disables,disabled,off}'),
-      ('{include,includes,included}', '{exclude,excludes,excluded,omit,omits,omitted}'),
+      ('{include,includes,included,including}', '{exclude,excludes,excluded,excluding,omit,omits,omitted}'),
       ('{keep,keeps,kept,retain,retained,store,stores,stored,add,added,support,supports,supported}',
        '{delete,deletes,deleted,remove,removes,removed,discard,discarded,erase,erased,drop,drops,dropped}'),
       ('{show,shows,shown,display,displayed}', '{hide,hides,hidden}'),
@@ -383,7 +383,8 @@ declare
     ',log,make,maintain,manage,measure,migrate,monitor,move,name,pick,pin,place,prefer,print,process,publish,put,read,record,render'
     ',replace,report,require,retain,return,run,save,schedule,select,sell,send,serve,set,ship,show,sign,split,start,store,support,switch,sync,take,test'
     ',track,try,turn,upgrade,use,validate,verify,write}';
-  c_often  constant text := '\m(hourly|daily|nightly|weekly|monthly|quarterly|yearly|(every|each) \w+)$';
+  c_often  constant text := '\m(hourly|daily|nightly|weekly|monthly|quarterly|yearly|(every|each)( \w+)? \w+|(once|twice|\w+ times) (an?|per|each|every) \w+)$';
+  c_ordinal constant text := '^(the )?(first|second|third|\w+th|last|\d+(st|nd|rd))$';
   v_theirs text := lower(p_theirs);
   v_ours   text := lower(p_ours);
   v_x      text[] := pgmem.bare_words(v_theirs);
@@ -448,12 +449,14 @@ begin
     axis := case
       when pgmem.names_day(v_one) and pgmem.names_day(v_other)
         or v_last in ('every', 'each')
+        or v_last = 'on' and array_to_string(v_one, ' ') ~ c_ordinal and array_to_string(v_other, ' ') ~ c_ordinal
+          and array_to_string(v_after, ' ') ~ '^(\w*day )?(of )?(the |each |every )?(week|month|quarter|year)$'
         or array_to_string(v_one, ' ') ~ c_often and array_to_string(v_other, ' ') ~ c_often then 'date'
       when v_begin > 0 and pgmem.is_amount(v_one) and pgmem.is_amount(v_other)
         and exists (select from unnest(v_before || v_after) as w(word) where not pgmem.is_function_word(word)
                     and not pgmem.is_amount(array[word])) then 'number'
       when greatest(cardinality(v_one), cardinality(v_other)) <= 4
-        and (v_begin = 0 or v_after = '{}' or pgmem.is_function_word(v_after[1]))
+        and (v_begin = 0 or v_after = '{}' or pgmem.is_function_word(v_after[1]) or v_one[1] in ('including', 'excluding'))
         and pgmem.are_opposites(v_one, v_other) then 'object'
       when v_begin = 0 then null
       when v_last = any (c_means) and (v_after = '{}' or pgmem.is_function_word(v_after[1]))

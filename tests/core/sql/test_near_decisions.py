@@ -7,7 +7,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
+from psycopg.rows import DictRow
 
 from tests.conftest import Call
 from tests.fixtures.verbs import ActAs, Each, Rows
@@ -289,3 +291,21 @@ def test_a_replaced_decision_of_another_user_is_not_brought(call: Call, each: Ea
         "The service is written in Go."
     ]
     assert each("list_replacements") == []
+
+
+@pytest.mark.parametrize(
+    ("older", "newer", "axis"),
+    [
+        ("Hold the retrospective every week", "Hold the retrospective once a quarter", "date"),
+        ("Bill rooms on the first of the month", "Bill rooms on the fifteenth of the month", "date"),
+        ("Allow uploads over 100 MB", "Reject uploads over 100 MB", "object"),
+        ("Show prices including tax", "Show prices excluding tax", "object"),
+        ("Clean the tank on the first floor", "Clean the tank on the second floor", None),
+    ],
+)
+def test_titles_that_differ_in_how_often_in_the_day_of_a_month_or_in_consent_are_in_conflict(
+    connection: psycopg.Connection[DictRow], older: str, newer: str, axis: str | None
+) -> None:
+    for one, other in ((older, newer), (newer, older)):
+        row = connection.execute("select axis from pgmem.title_difference(%s, %s)", (one, other)).fetchone()
+        assert row == {"axis": axis}
