@@ -180,7 +180,8 @@ async def tickets(
 ) -> dict[str, Any]:
     """Ask prompts whose right decisions are known, in sessions of the hook, and count the lines that it brings.
 
-    The thresholds of the hook were chosen on the tickets in even places; those in odd ones are to be reported.
+    The thresholds of the hook were chosen on the tickets in even places; those in odd ones are to be reported, and
+    the stores of which *half* is *later*, which were written after the rule.
 
     Args:
         memory: an empty store.
@@ -245,7 +246,7 @@ _COUNTS = ("prompts", "right", "lines", "right_lines", "tokens", "with_opening",
 
 def _prompts(store: str, kept: dict[str, Any]) -> Iterator[tuple[str, str, str, list[int]]]:
     for place, (prompt, right) in enumerate(kept["tickets"]):
-        yield store, ("even", "odd")[place % 2], prompt, right
+        yield store, kept.get("half", ("even", "odd")[place % 2]), prompt, right
     for prompt in kept["foreign"]:
         yield f"{store}, foreign", "all", prompt, []
 

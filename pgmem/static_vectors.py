@@ -23,7 +23,6 @@ _HERE = Path(__file__).parent / "embeddings" / "wordllama"  # see hatch_build.py
 MODEL = "static:l2_supercat_256"
 """What a store calls these vectors."""
 
-_SPOKEN = re.compile(r"[^\W_][\w'/.+#-]*")
 _WORD = re.compile("▁*[^▁]+|▁+")
 """A word with the spaces before it. No piece of the vocabulary has a space after a letter: words are cut one by one."""
 
@@ -145,38 +144,6 @@ def _sums(texts: Sequence[str]) -> list[list[float]]:
     found = [[*map(read, cut(text))] for text in texts]
     # Most words are one piece.
     return [[*rows[0]] if len(rows) == 1 else [*map(sum, zip(*rows, strict=True))] for rows in found]
-
-
-def spoken_of(pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """Return how much of each title its sentence speaks of, 0 to 1: each word of it by the nearest one of the sentence.
-
-    The longer the vector of a word, the more it says: "of" has a tenth of the length of "PostgreSQL".
-
-    Args:
-        pairs: a sentence and a title each.
-
-    Raises:
-        FileNotFoundError: wordllama's files are missing.
-    """
-    found = {word: () for pair in pairs for text in pair for word in _words(text)}
-    read = dict(zip(found, _sums([*found]), strict=True))
-    lengths = {word: _length(vector) for word, vector in read.items()}
-
-    @cache
-    def alike(one: str, other: str) -> float:
-        dot: float = sum(map(operator.mul, read[one], read[other]))
-        return float(dot / (lengths[one] * lengths[other] or 1.0))
-
-    shares = []
-    for sentence, title in pairs:
-        said, words = _words(sentence), _words(title)
-        most = sum(lengths[word] for word in words) or 1.0
-        shares.append(sum(lengths[w] * max((alike(w, s) for s in said), default=0.0) for w in words) / most)
-    return shares
-
-
-def _words(text: str) -> list[str]:
-    return [word.strip(".,'") for word in _SPOKEN.findall(text)]
 
 
 @cache

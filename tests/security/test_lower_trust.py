@@ -55,7 +55,7 @@ def opened(call: Call) -> list[tuple[str, str]]:
 
 def brought(call: Call, prompt: str) -> list[str]:
     found = call("memory_for_prompt", prompt=prompt, project_id="fair", limit=12)["matches"]
-    return [match["title"] for match in nearest(found, by_vectors=False)]
+    return [match["title"] for match in nearest(found)]
 
 
 def test_sixty_decisions_of_an_agent_leave_a_persons_in_the_first_places_of_an_opening(

@@ -41,10 +41,10 @@ _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
 _MOST_SAID = 16_000  # of a longer prompt the beginning and the end are sent
 _CANDIDATES, _MOST_NEAR = 8, 2  # decisions near a task: compared by the words of their titles, and brought
-# The least that a decision counts which is brought, and how much less than the best. The numbers were chosen on one
-# half of benchmarks/tickets.json and are reported on the other: python -m benchmarks hooks --prompts-only.
-_LEAST, _LEAST_BY_WORDS, _GAP = 0.9, 0.7, 0.1
-_TITLE, _REASON = 1.5, 0.5  # of one that a sentence speaks of whole, beside the words that both share
+# The least that a decision counts which is brought, and how much less than the best. The numbers are of a regression on
+# one half of benchmarks/tickets.json, reported on the others: python -m benchmarks hooks --prompts-only.
+_LEAST, _LEAST_BY_WORDS, _GAP = 1.8, 0.7, 0.14
+_LIKEST = 0.53  # of each standard deviation by which its vector is nearer than those of the other candidates
 _WORK = 0.1  # twice that counts an order to build something, and as much less a question about the world
 _DOUBT = 0.3  # what a decision loses that an agent named wrong
 _CLEAR = 0.5  # relevance from which the answer to a sentence that asks nothing is brought
@@ -445,7 +445,7 @@ def _found(
                 answers[str(result["id"])] = result
             if about["asks"][place]:
                 asked.add(str(result["id"]))
-    return answers, asked, nearest(found["matches"] if found else [], by_vectors=bool(vectors))
+    return answers, asked, nearest(found["matches"] if found else [])
 
 
 def _asking(
@@ -512,28 +512,22 @@ def _files(event: Event, connection: Connection, project: str, prompt: str) -> l
     return [texts.files_line(paths)] if paths and event.session.first("files", " ".join(paths)) else []
 
 
-def nearest(matches: Sequence[Mapping[str, Any]], *, by_vectors: bool) -> list[Mapping[str, Any]]:
+def nearest(matches: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the decisions that a task is to know: one that it names and that was replaced, and the nearest live ones.
 
-    A decision counts by the words that it shares with a sentence, and by how much of its title and its reason the
-    sentence speaks of. One that counts too little is left out, however empty the answer is.
+    A decision counts by the words that it shares with a sentence, and by how far its vector is above the average of
+    the other candidates. One that counts too little is left out, however empty the answer is.
     """
     left = [match for match in matches if match.get("replaced") and match["words"] >= _LEAST_BY_WORDS]
-    live = [match for match in matches if not match.get("replaced")]
-    shares = [0.0] * (2 * len(live))
-    if by_vectors:
-        from pgmem import static_vectors
-
-        shares = static_vectors.spoken_of(
-            [(m["about"], m[part] or "") for part in ("title", "reason") for m in live]
-        )
     ranked = []
-    for match, title, reason in zip(live, shares, shares[len(live) :], strict=False):
+    for match in matches:
+        if match.get("replaced"):
+            continue
         # A sentence in another language is compared by what it shares alone.
-        meant = _TITLE * title + _REASON * reason + _WORK * match["more"] if match["about"] else 0.0
-        least = _LEAST if by_vectors and match["about"] else _LEAST_BY_WORDS
+        is_meant = match["about"] and match["likest"] is not None
+        meant = _LIKEST * match["likest"] + _WORK * match["more"] - _LEAST if is_meant else -_LEAST_BY_WORDS
         doubt = _DOUBT if match.get("wrong_at") and match.get("by") != "person" else 0.0
-        ranked.append((match["words"] + meant - least - doubt, match))
+        ranked.append((match["words"] + meant - doubt, match))
     ranked.sort(key=lambda one: -one[0])
     chosen = [match for score, match in ranked[:_MOST_NEAR] if score >= 0 and ranked[0][0] - score <= _GAP]
     if chosen and all(match.get("by") != "person" for match in chosen):

@@ -90,38 +90,48 @@ comment on function pgmem.wholes is
   'The names in a text that have several parts, each as it is written, in lower case behind the sign = .';
 
 
--- By the words that hold its sentences together, in the first 600 characters: at least two, and more than of English.
--- Cyrillic letters are enough for Russian, whose rules come near to those of its neighbours.
+-- The words that hold sentences together are the stop words of PostgreSQL's own dictionaries.
+create or replace function pgmem.stop_words_in(p_text text) returns table (language text, number bigint)
+language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+  select d.language, count(*) filter (where ts_lexize(d.dictionary, w.word) = '{}')
+  from (select distinct word from regexp_split_to_table(lower(left(p_text, 600)), '[^[:alpha:]]+') as word where word <> '') w
+  cross join (values ('english', 'english_stem'::regdictionary), ('german', 'german_stem'), ('french', 'french_stem'),
+    ('spanish', 'spanish_stem'), ('italian', 'italian_stem'), ('portuguese', 'portuguese_stem'), ('dutch', 'dutch_stem'),
+    ('swedish', 'swedish_stem')) as d(language, dictionary)
+  group by d.language;
+$$;
+comment on function pgmem.stop_words_in is 'How many stop words of each language are among the first 600 characters of a text.';
+
+
+-- At least two stop words, and more than of English. Cyrillic letters are enough for Russian, whose rules come near to those
+-- of its neighbours.
 create or replace function pgmem.language_of(p_text text) returns text
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
-declare
-  v_text  text := lower(left(p_text, 600));
-  v_words text[];
 begin
   if p_text ~ '[\u0400-\u04ff]' then
     return 'russian';
-  elsif v_text ~ '\mthe\M.*\m(the|and|of|to|is|in)\M' then
+  elsif lower(left(p_text, 600)) ~ '\mthe\M.*\m(the|and|of|to|is|in)\M' then
     return null;
   end if;
-  v_words := regexp_split_to_array(v_text, '[^[:alpha:]]+');
-  return (
-    select nullif(l.name, 'english')
-    from (values
-      ('english', '{the,of,and,to,is,are,in,it,that,for,with,was,be,on,as,by,an,this,have,from,at,or,not,which,what,when,who,how,do,does,where,why}'::text[]),
-      ('german', '{der,die,das,und,ist,nicht,mit,ein,eine,den,dem,von,zu,auf,für,wird,werden,sich,im,wie,wo,wer,was,wann,warum,bei,nach,aus,sind,oder,am,des}'),
-      ('french', '{le,la,les,de,des,du,et,est,dans,un,une,pour,que,qui,sur,avec,ne,pas,au,aux,par,où,quand,comment,ce,cette,sont,se,il,elle}'),
-      ('spanish', '{el,la,los,las,de,del,y,en,un,una,que,es,por,con,para,se,no,al,cómo,dónde,cuándo,quién,qué,está,son,su,lo}'),
-      ('italian', '{il,lo,la,gli,le,di,del,della,e,è,in,un,una,che,per,con,non,si,da,al,dove,quando,come,chi,sono,dei,nel,alla}'),
-      ('portuguese', '{o,a,os,as,de,do,da,dos,das,e,é,em,um,uma,que,para,com,não,se,por,no,na,onde,quando,como,quem,são,ao}'),
-      ('dutch', '{de,het,een,en,van,is,in,op,te,dat,die,met,voor,zijn,niet,aan,wordt,waar,wanneer,wie,hoe,wat,bij,worden,er,naar}'),
-      ('swedish', '{och,det,att,en,ett,är,på,som,för,av,med,den,till,inte,i,har,var,när,vem,hur,vad,ska,där,om}')) as l(name, words)
-    cross join lateral (select count(*) as held from unnest(l.words) as w where w = any (v_words)) h
-    where h.held > 1 or h.held = 1 and l.name = 'english'
-    order by h.held desc, l.name = 'english' desc limit 1);
+  return (select nullif(s.language, 'english') from pgmem.stop_words_in(p_text) s
+          where s.number > 1 or s.number = 1 and s.language = 'english'
+          order by s.number desc, s.language = 'english' desc, s.language limit 1);
 end;
 $$;
 comment on function pgmem.language_of is
   'The language of a text by its words, as the name of a text search configuration; null: English, or none is recognised.';
+
+
+create or replace function pgmem.is_in_other_language(p_text text, p_config text) returns boolean
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
+  select coalesce(
+    c.own = 'english' and p_text ~ '[\u0370-\u1fff\u2e80-\uffdc]'
+    or (select max(s.number) filter (where s.language <> c.own) > max(s.number) filter (where s.language = c.own)
+        from pgmem.stop_words_in(p_text) s), false)
+  from (select split_part(p_config, '.', -1) as own) c;
+$$;
+comment on function pgmem.is_in_other_language is
+  'Whether a short text is in another language than that of a store: by one stop word more, or by its signs.';
 
 
 -- Where the configuration of a project is that of English, its notes may be in another language all the same.

@@ -4,12 +4,14 @@
 -- they answer it or not: who is about to page a list by offsets asks nothing, and is to know the decision. Each sentence
 -- of the prompt is compared by itself, so that text around the task does not hide it:
 --
---   words = the weights of its words that a title holds, and 0.45 of those that the reason holds
+--   words  = the weights of its words that a title holds, and 0.45 of those that the reason holds
+--   likest = how far its cosine with the sentence lies above that of the other candidates, in standard deviations
 --
--- The weight of a word is its rarity in the scope, 0 to 1. A word for a thing of the same kind (kindred) counts 0.7 of it:
+-- The weight of a word is its rarity in the scope, 0 to 1. The name of a product of the same kind (rivals) counts 0.7 of it:
 -- who is about to use React is to know that the frontend is in Svelte. Words of talk do not count, and common words
--- (file, line, day) a half. The hook adds how much of a title and of a reason the sentence speaks of, by the vectors
--- of their words, which are with the model, and brings nothing where both together are little (pgmem/features/editor/events.py).
+-- (file, line, day) and the verb of work that a sentence begins with (delete, sort) a half. The cosine alone says little:
+-- those of one prompt are all high or all low. In a small store the mean and the deviation of ten usual decisions are added. The hook brings nothing where words and
+-- likest together are little (pgmem/features/editor/events.py).
 --
 -- A sentence in another language than the store is compared by the words that it shares alone: names, and terms of the trade.
 -- A long prompt is read at its beginning and at its end: a pasted text comes before the question or behind it.
@@ -74,74 +76,28 @@ end;
 comment on function pgmem.gives_work is 'Whether the words of a sentence, in small letters, are an order to build or change something.';
 
 
--- Words for things of one kind, as the stemmer leaves them: products that take each other's place, and words by which
--- one thing is called. They find the subject of a task that shares no word with the decision.
-create or replace function pgmem.kindred(p_lexeme text) returns text[]
+-- Products that take each other's place, with the words for their kind, as the stemmer leaves them. A wider list, of the words
+-- for things of any trade, found little more in tickets that it was not made for.
+create or replace function pgmem.rivals(p_lexeme text) returns text[]
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   -- words: as is below
   v_kinds constant text := '
-    ; react vue svelt angular htmx jqueri ember preact solid frontend templat ui compon widget
-    ; page screen view dialog form ui ; vitest jest mocha pytest junit runner test ; mock fake stub doubl sandbox
-    ; deploy releas ship rollout publish host hotfix product
+    ; react vue svelt angular htmx jqueri ember preact solid frontend ui ; vitest jest mocha pytest junit runner test
     ; hetzner aw azur gcp heroku vercel netlifi cloudflar digitalocean kubernet host server cloud
     ; postgresql postgr mysql mariadb sqlite mongodb oracl databas db ; redi memcach cach
-    ; elasticsearch opensearch solr meilisearch typesens search index ; kafka rabbitmq nat sqs queue broker celeri
+    ; elasticsearch opensearch solr meilisearch typesens search ; kafka rabbitmq nat sqs queue broker celeri
     ; mqtt http grpc websocket protocol ; node deno bun python java go rust languag runtim
     ; npm pnpm yarn pip poetri uv packag depend ; docker podman contain imag
-    ; github gitlab bitbucket jenkin ci pipelin build ; terraform pulumi ansibl infrastructur
-    ; datadog grafana prometheus monitor metric ; influxdb timescaledb prometheus flux seri timeseri
-    ; stripe adyen paypal molli payment charg card checkout
-    ; price amount cost fee surcharg fare discount total money currenc cent euro dollar invoic tariff
-    ; invoic bill receipt ; float decim integ number numer cent ; mail email smtp postmark ses sendgrid newslett
-    ; sms text signal whatsapp messag notif ; notifi notif remind alarm alert warn tell inform messag
-    ; login signin authent sso oauth password credenti session account
-    ; access permiss role authoris author allow see right ; encrypt secret key hash ; log stdout
-    ; error except failur invalid wrong crash ; retri repeat twice duplic idempot ; webhook callback
-    ; endpoint rout api rest get post ; openapi swagger doc document schema field ; cor origin browser domain
-    ; page pagin cursor offset keyset list latest ; etag poll cach cheaper condit ; limit throttl quota rate
-    ; flag toggl switch featur rollout gradual experi percentag ; migrat column alter renam schema
-    ; backup restor snapshot ; delet remov eras retent keep kept purg ; privaci person address name recipi data gdpr
-    ; time timezon utc clock  ; morn sunris dawn
-    ; map geocod coordin address locat latitud ; pdf print printer label slip a4 word document
-    ; pictur photo imag cover scan scanner ; icon logo pictur ; chart draw drawn graph plot diagram
-    ; store save keep kept persist ; id identifi serial number ulid uuid counter
-    ; translat languag local german english turkish french spanish gettext i18n ; appoint visit book slot calendar reserv
-    ; calendar schedul slot ; loan lend lent borrow renew return due ; fine penalti fee
-    ; child children kid pupil minor ; queue jump prioriti ; offlin network disconnect connect ; coin cash money
-    ; chip rfid nfc tag barcod ; doctor physician ; prescript medicin drug ; laboratori lab blood result valu test
-    ; warm heat hot cold temperatur degre thermomet freez frost ; water irrig pump valv ; window vent
-    ; damp humid moistur wet ; sensor probe thermomet read measur ; pesticid spray ; weather storm forecast hail rain
-    ; co2 carbon dioxid ; weigh weight kilo kg kilogram gram ; app applic mobil android io phone pwa tablet
-    ; firmwar embed  ; raw read histori valu ; log file write filesystem root disk
-    ; statist report analyt ; custom client user ; branch locat site ; staff employe librarian worker
-    ; parcel shipment packag ; carrier dhl up courier ; connect pooler pool client pgbouncer
-     ; public privat intern ; review approv
-    ; access wcag a11y axe ; timeout wait slow ; concurr lock race ; style format lint prettier eslint black ruff
-    ; branch merg rebas trunk ; orm queri sql prisma sqlalchemi drizzl ; graphql rest api ; json xml yaml csv format
-    ; markdown html pdf document ; microservic monolith servic ; thread async worker job background
-    ; upload file attach s3 bucket object ; video audio media ; css style stylesheet tailwind bootstrap sass theme
-    ; colour color contrast theme ; button menu navig sidebar header footer layout ; mobil respons phone
-    ; session cooki jwt token ; user account profil registr signup regist ; admin administr oper
-    ; test coverag fixtur integr ; secret vault credenti env environ ; config configur set option
-    ; contain kubernet k8s helm pod cluster ; load scale autoscal replica traffic ; transact commit rollback isol
-    ; join queri select ; constraint uniqu ; archiv histori ; audit trail histori log
-    ; export download csv excel spreadsheet ; import ingest upload ; sync synchronis synchron replic
-    ; event messag stream topic ; cron schedul night job timer ; analyt track metric telemetri statist
-    ; search find lookup autocomplet ; sort order alphabet ; filter facet ; money payment transfer bank
-    ; subscript plan renew bill ; refund return ; tax vat ; order basket cart checkout purchas ; product articl item good
-    ; stock inventori warehous ; supplier vendor ; discount coupon voucher promot ; deliveri ship dispatch deliv
-    ; comment review rate ; moder spam abus ; ai model llm openai anthrop claud gpt ; embed vector similar
-    ; typescript javascript ts js type ; kotlin swift android io nativ flutter ; bundl bundler webpack vite esbuild rollup
-    ; monorepo workspac turborepo ; git commit messag squash ; releas version semver tag changelog
-    ; launchdark configcat unleash ; compress gzip zstd brot ; tls ssl https certif ; proxi nginx caddi gateway balanc
-    ; dns domain subdomain ; memori ram heap leak ; cpu processor perform fast speed ; latenc slow timeout perform
-    ; random uuid seed ; valid check invalid ; sanitis escap inject xss ; pii gdpr privaci anonymis consent
-    ; employe staff worker colleagu ; lesson cours class student pupil teacher ; exam grade mark homework
-    ; hotel room guest stay ; flight train seat ticket passeng ; car vehicl driver ; bike bicycl ; food meal dish ingredi
-    ; allergi allergen ; player game level score ; sound audio music volum ; save checkpoint progress ; member membership
-    ; vote elect ; donat donor ; contract agreement ; sign signatur ; deadlin due expir expiri ; holiday vacat leav
-    ; salari wage payrol ; night overnight ; morn earli dawn sunris ;';
+    ; github gitlab bitbucket jenkin ci pipelin ; terraform pulumi ansibl infrastructur
+    ; datadog grafana prometheus monitor metric ; influxdb timescaledb prometheus timeseri
+    ; stripe adyen paypal molli payment ; mail email smtp postmark ses sendgrid ; sms text signal whatsapp messag
+    ; login signin sso oauth saml password ; prisma sqlalchemi drizzl orm queri ; graphql rest api
+    ; json xml yaml csv format ; tailwind bootstrap sass css style ; eslint black ruff prettier lint format
+    ; kotlin swift android io nativ flutter mobil app ; webpack vite esbuild rollup bundl ; turborepo monorepo
+    ; launchdark configcat unleash flag toggl ; gzip zstd brot compress ; nginx caddi proxi gateway
+    ; openai anthrop claud gpt llm model ; typescript javascript ts js ; s3 bucket object file attach upload
+    ; tls ssl https certif ;';
 begin
   if p_lexeme !~ '^[a-z0-9]+$' or strpos(v_kinds, ' ' || p_lexeme || ' ') = 0 then
     return '{}';
@@ -151,7 +107,7 @@ begin
                cross join lateral regexp_split_to_table(m.found[1], '\s+') as w(word) where w.word not in ('', p_lexeme));
 end;
 $$;
-comment on function pgmem.kindred is 'Lexemes for things of the kind of one: those that may take its place.';
+comment on function pgmem.rivals is 'Lexemes of the products that may take the place of one, and of their kind.';
 
 
 create or replace function pgmem.common_words() returns text[]
@@ -166,19 +122,6 @@ end;
 comment on function pgmem.common_words is
   'Lexemes that say little of the subject of a task: by which any work on a program is described, numbers, and lengths of
   time.';
-
-
-create or replace function pgmem.is_in_other_language(p_text text, p_config text) returns boolean
-language sql stable parallel safe set search_path = pgmem, pg_temp as $$
-  select p_config = 'english' and p_text ~ '[\u0370-\u1fff\u2e80-\uffdc]' or coalesce((
-    select max(c.number) filter (where not c.own) > max(c.number) filter (where c.own)
-    from (select l.language = p_config as own, count(*) filter (where ts_lexize((l.language || '_stem')::regdictionary, w.word) = '{}') as number
-          from unnest(array['english', 'german', 'spanish', 'french', 'portuguese']) as l(language)
-          cross join (select m.word[1] as word from regexp_matches(lower(left(p_text, 500)), '[[:alpha:]]+', 'g') as m(word)) w
-          group by l.language, l.language = p_config) c), false);
-$$;
-comment on function pgmem.is_in_other_language is
-  'Whether a text is in another language than that of a store, by its stop words and its signs.';
 
 
 create or replace function pgmem.content_sentences(p_prompt text, p_config text)
@@ -319,12 +262,17 @@ declare
   v_model  pgmem.embedding_model;
   v_vector real[];
   v_own    text[];
+  v_verb   text[];
   v_words  pgmem.search_words;
   v_most   float8;
   v_said   record;
   v_near   jsonb := '[]';
   v_more   jsonb;
   v_left   jsonb := '[]';
+  -- The cosines of ten usual decisions with a sentence about their work.
+  c_usual     constant integer := 10;
+  c_mean      constant float8 := 0.07;
+  c_deviation constant float8 := 0.09;
 begin
   matches := '[]';
   if v_scope.scope_state = 'uncertain' then
@@ -343,8 +291,11 @@ begin
       select number::real from jsonb_array_elements_text(p_embeddings -> (v_said.number - 1)) number), '{}') end;
     v_model := pgmem.query_model(v_vector, p_embedding_model);
     v_own := array(select l from unnest(pgmem.query_lexemes(v_said.content, v_config)) l where not pgmem.is_whole(l));
+    -- Any work begins with such a verb: it says as little as a common word.
+    v_verb := case when lower(split_part(v_said.content, ' ', 1)) = any (pgmem.verbs_of_work()) then array(
+      select (pgmem.inflections(l))[1] from unnest(pgmem.query_lexemes(split_part(v_said.content, ' ', 1), v_config)) l) end;
     v_words := pgmem.search_words(v_own || array(
-      select distinct k from unnest(v_own) l cross join unnest(pgmem.kindred(l)) k
+      select distinct k from unnest(v_own) l cross join unnest(pgmem.rivals(l)) k
       where not v_said.is_foreign and k <> all (v_own)), v_all);
     v_most := 2.2 * ln(1 + (greatest(v_words.memories, 3) - 0.5) / 1.5);  -- the weight of a word that one memory holds
     with candidate as materialized (
@@ -363,14 +314,14 @@ begin
     ), word as materialized (
       select w.form, x.query, x.title,
              least(x.weight / v_most, 1) * case when x.own then 1 else 0.7 end
-               * case when w.form = any (pgmem.common_words()) then 0.5 else 1 end as weight,
-             x.own and w.form <> all (pgmem.common_words()) as is_own
+               * case when w.form = any (pgmem.common_words() || v_verb) then 0.5 else 1 end as weight,
+             x.own and w.form <> all (pgmem.common_words() || v_verb) as is_own
       from (select distinct (pgmem.inflections(l))[1] as form from unnest(v_own) l) w
       cross join lateral (
         select q.query, q.title, q.weight, (pgmem.inflections(q.lexeme))[1] = w.form as own
         from unnest(v_words.lexemes, v_words.queries, v_words.titles, v_words.weights) as q(lexeme, query, title, weight)
         where (pgmem.inflections(q.lexeme))[1] = w.form
-          or not v_said.is_foreign and q.lexeme <> all (v_own) and q.lexeme = any (pgmem.kindred(w.form))) x
+          or not v_said.is_foreign and q.lexeme <> all (v_own) and q.lexeme = any (pgmem.rivals(w.form))) x
     )
     select jsonb_agg(jsonb_build_object('seq', c.seq, 'about', case when v_said.is_foreign then '' else v_said.content end,
                                         'more', v_said.more, 'words', shared.words, 'cosine', v.score))
@@ -396,15 +347,21 @@ begin
   select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'label', n.label, 'title', n.title,
            'reason', left(coalesce(n.props ->> 'rationale', n.props ->> 'content'), 600),
            'standing', n.instructs and n.by = 'person', 'by', n.by, 'created_at', n.created_at,
-           'about', m.about, 'more', m.more, 'words', m.words)
+           'about', m.about, 'more', m.more, 'words', m.words, 'likest', m.likest)
          order by m.score desc, m.seq desc), '[]')
   into matches
-  from (select f.seq, f.about, f.more, f.words, f.score from (
-        select f.*, said.by, row_number() over (partition by said.by order by f.score desc, f.seq desc) as turn from (
-          select distinct on (f.seq) f.*, f.words + coalesce(f.cosine, 0) as score,
-                 max(f.words + coalesce(f.cosine, 0)) over () as best
-          from jsonb_to_recordset(v_near) as f(seq bigint, about text, more integer, words float8, cosine float8)
-          order by f.seq, f.words + coalesce(f.cosine, 0) desc) f
+  from (select f.seq, f.about, f.more, f.words, f.score, f.likest from (
+        select f.*, said.by, row_number() over (partition by said.by order by f.score desc, f.seq desc) as turn,
+               (f.cosine - (c_usual * c_mean + f.number * f.mean) / (c_usual + f.number))
+                 / sqrt((c_usual * c_deviation ^ 2 + f.number * f.variance) / (c_usual + f.number)) as likest
+        from (
+          select f.*, count(f.cosine) over () as number, coalesce(avg(f.cosine) over (), 0) as mean,
+                 coalesce(var_pop(f.cosine) over (), 0) as variance
+          from (
+            select distinct on (f.seq) f.*, f.words + coalesce(f.cosine, 0) as score,
+                   max(f.words + coalesce(f.cosine, 0)) over () as best
+            from jsonb_to_recordset(v_near) as f(seq bigint, about text, more integer, words float8, cosine float8)
+            order by f.seq, f.words + coalesce(f.cosine, 0) desc) f) f
         cross join lateral (
           select pgmem.said_by(n.source, n.trust_level) as by from pgmem.node n where n.seq = f.seq offset 0) said
         where f.score > 0) f
@@ -423,10 +380,9 @@ The decisions and standing instructions nearest to the work that a prompt gives,
 
 Each match holds id, label, title, standing (only of a person), by (person or agent), created_at, the beginning of its
 reason, the sentence that it is nearest to (about; empty for one in another language than the store), the weight of the
-words that both share (words), and whether the sentence gives work (more: 2; a question about the world: -2). A decision that
-was
-replaced comes first if a sentence names a word that it alone has: replaced holds at, by (a title) and because. One that an
-agent named wrong has wrong_at.
+words that both share (words), how far its cosine is above the average (likest; null without vectors), and whether the
+sentence gives work (more: 2; a question about the world: -2). A decision that was replaced comes first if a sentence names
+a word that it alone has: replaced holds at, by (a title) and because. One that an agent named wrong has wrong_at.
 
 prompt: The text that a person wrote to an agent; of a long one the first 1000 and the last 3000 characters count.
 project_id: Project name; unset: all projects.
