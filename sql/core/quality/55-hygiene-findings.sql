@@ -15,8 +15,14 @@
 --
 -- J > 0.9 of sets of n and m tokens needs an overlap o with 19 o > 9 (n + m). So the ceil(n / 10) rarest tokens of one
 -- set hold one of the ceil(m / 10) rarest of the other, and with the first shared token at positions i and p,
--- o <= 1 + least(n - i, m - p). Any frozen order of tokens is exact; rarest first keeps the candidates few. Equal sets
--- are joined once: 668 copies of one text are one set, not 222 778 comparisons.
+-- o <= 1 + least(n - i, m - p). With k - 1 tokens more, both sets hold k shared ones among them. Any frozen order of
+-- tokens is exact; rarest first keeps the candidates few. Equal sets are joined once: 668 copies of one text are one
+-- set, not 222 778 comparisons.
+--
+-- Texts of few words share even their rarest one with a share of all others, and candidates grow as the square of the
+-- store. So sets that share one token with more than 64 others are compared only where they share a second one, and a
+-- third; unless that splits them no further, as with many near copies of one text. Before tokens are counted, 64 bits
+-- that each token flips say how many differ at least.
 create or replace function pgmem.near_duplicates(p_project_seq bigint, p_scope text) returns table (
   first_seqs bigint[],
   second_seqs bigint[],
@@ -35,32 +41,67 @@ as $$
       union all
       -- A run over the repository keeps its own cards apart.
       select c.* from pgmem.live_node c where pgmem.named_only(c.label) and c.props ->> 'origin' <> 'system') n
+    cross join lateral pgmem.searched_text(n.label, n.title, n.props) as s
     -- 64 bits of each token: a key that is sorted and joined by the million is a number.
     cross join lateral (
       select array_agg(distinct hashtextextended(t.token, 0)) as tokens
-      from regexp_split_to_table(lower(pgmem.segment(pgmem.search_text(n.label, n.title, n.props))), '\W+') as t(token)
+      from regexp_split_to_table(pgmem.segment(lower(s.searched_text)), '\W+') as t(token)
       where t.token <> '') words
     where (p_project_seq is null or n.project_seq = p_project_seq) and (p_scope is null or n.scope = p_scope)
   ), token_set as materialized (
     select row_number() over () as id, m.scope_key, m.tenant, m.tokens, cardinality(m.tokens) as size,
-           array_agg(m.seq order by m.seq) as seqs
+           array_agg(m.seq order by m.seq) as seqs,
+           (select bit_xor(1::bigint << (t.token & 63)::integer) from unnest(m.tokens) as t(token)) as bits
     from memory m where m.tokens is not null group by m.scope_key, m.tenant, m.tokens
   ), frequency as materialized (
     -- In a large store a sixteenth of the sets shows which tokens are common; a token that is not in it counts as rare.
     select t.token, count(*) as sets from token_set s cross join unnest(s.tokens) as t(token)
     where s.id % 16 = 0 or (select count(*) < 16000 from token_set) group by t.token
   ), prefix as materialized (
-    select r.id, r.scope_key, r.tenant, r.size, r.token, r.position::integer
-    from (select s.id, s.scope_key, s.tenant, s.size, t.token,
+    select r.id, r.scope_key, r.tenant, r.size, r.bits, r.token, r.position::integer, (r.size + 9) / 10 as length
+    from (select s.id, s.scope_key, s.tenant, s.size, s.bits, t.token,
                  row_number() over (partition by s.id order by coalesce(f.sets, 0), t.token) as position
           from token_set s cross join unnest(s.tokens) as t(token) left join frequency f using (token)) r
-    where r.position <= (r.size + 9) / 10
+    where r.position <= (r.size + 9) / 10 + 2
+  ), one as materialized (
+    select p.id, p.size, p.bits, p.length, p.position, k.key, count(*) over (partition by k.key) as sets
+    from prefix p
+    cross join lateral (select hashtextextended(p.scope_key || ' ' || p.tenant, p.token) as key) k
+    where p.position <= p.length
+  ), two as materialized (
+    select o.id, o.size, o.bits, o.length, p.position, o.key as within, o.sets as within_sets, k.key,
+           count(*) over (partition by k.key) as sets
+    from one o join prefix p on p.id = o.id and p.position > o.position and p.position <= o.length + 1
+    cross join lateral (select hashint8extended(p.token, o.key) as key) k
+    where o.sets > 64
+  ), split_by_two as materialized (
+    select t.within as key from two t group by t.within
+    having 2 * sum(t.sets) < max(t.within_sets) * max(t.within_sets)
+  ), three as materialized (
+    select o.id, o.size, o.bits, p.position, o.key as within, o.sets as within_sets, k.key,
+           count(*) over (partition by k.key) as sets
+    from two o join split_by_two s on s.key = o.within
+    join prefix p on p.id = o.id and p.position > o.position and p.position <= o.length + 2
+    cross join lateral (select hashint8extended(p.token, o.key) as key) k
+    where o.sets > 64
+  ), split_by_three as materialized (
+    select t.within as key from three t group by t.within
+    having 2 * sum(t.sets) < max(t.within_sets) * max(t.within_sets)
+  ), compared as materialized (
+    select 1 as shared, o.id, o.size, o.bits, o.position, o.key from one o
+    where o.sets > 1 and o.key not in (select s.key from split_by_two s)
+    union all
+    select 2, t.id, t.size, t.bits, t.position, t.key from two t join split_by_two s on s.key = t.within
+    where t.sets > 1 and t.key not in (select a.key from split_by_three a)
+    union all
+    select 3, t.id, t.size, t.bits, t.position, t.key from three t join split_by_three s on s.key = t.within
+    where t.sets > 1
   ), candidate as materialized (
     select distinct a.id as first_id, b.id as second_id
-    from prefix a
-    join prefix b on b.scope_key = a.scope_key and b.tenant = a.tenant and b.token = a.token and b.id > a.id
+    from compared a join compared b on b.key = a.key and b.id > a.id
     where 10 * least(a.size, b.size) > 9 * greatest(a.size, b.size)
-      and 19 * (1 + least(a.size - a.position, b.size - b.position)) > 9 * (a.size + b.size)
+      and 19 * (a.shared + least(a.size - a.position, b.size - b.position)) > 9 * (a.size + b.size)
+      and 19 * bit_count((a.bits # b.bits)::bit(64)) < a.size + b.size
   )
   select a.seqs, b.seqs, o.shared::float8 / (a.size + b.size - o.shared),
          cardinality(a.seqs)::bigint * cardinality(b.seqs)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
+from typing import Any
 
 import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from psycopg.rows import DictRow
+from psycopg.rows import DictRow, scalar_row
 
 from tests.conftest import Call
 
@@ -141,6 +143,61 @@ def test_a_thousand_copies_of_one_note_are_counted_and_paged_without_being_spelt
     assert monotonic() - began < 30
     assert (page["duplicates_found"], len(page["findings"])) == (499_500, 5)
     assert page["findings"][-1]["similarity"] == 1
+
+
+def of_few_words(count: int) -> list[tuple[str, bool]]:
+    """Notes of one length that share even their rarest word with a share of all others; none is near another."""
+    chance = random.Random(5)
+    return [(" ".join(chance.sample([f"w{i}" for i in range(400)], 24)), False) for _ in range(count)]
+
+
+def rows_joined(connection: psycopg.Connection[DictRow]) -> int:
+    """Rows that the joins of near_duplicates make or drop, by the plan of its body."""
+    body = connection.execute("select prosrc from pg_proc where proname = 'near_duplicates'").fetchone()
+    assert body is not None
+    connection.execute("set local search_path = pgmem, pg_temp")
+    connection.execute("set local enable_nestloop = off")
+    text = re.sub("p_project_seq|p_scope", "null", body["prosrc"])
+    with psycopg.Cursor(connection, row_factory=scalar_row) as cursor:
+        cursor.execute(f"explain (analyze, timing off, format json) {text}".encode())
+        plan = cursor.fetchone()
+
+    def rows(node: dict[str, Any]) -> int:
+        here = int(node["Actual Rows"] + node.get("Rows Removed by Join Filter", 0))
+        of_parts = sum(rows(part) for part in node.get("Plans", []))
+        joins = node["Node Type"] in ("Hash Join", "Merge Join")
+        return of_parts + (here * int(node["Actual Loops"]) if joins else 0)
+
+    assert plan is not None
+    return rows(plan[0]["Plan"])
+
+
+@pytest.mark.usefixtures("menu")
+def test_four_times_the_notes_of_few_words_are_not_sixteen_times_the_pairs(
+    connection: psycopg.Connection[DictRow],
+) -> None:
+    """A store of 200 000 notes out of 256 words gave no report in 500 s."""
+    read = []
+    for count in (1000, 4000):
+        load(connection, of_few_words(count))
+        read.append(rows_joined(connection))
+    assert read[1] < 7 * read[0], read
+
+
+@pytest.mark.usefixtures("menu")
+def test_near_copies_among_notes_of_few_words_are_found_and_joined_once(
+    connection: psycopg.Connection[DictRow],
+) -> None:
+    notes = of_few_words(900)
+    kept = "a shelf of green tea and one of cups are beside each other in our shop at the corner of two old market roads"
+    notes += [(f"{kept} n{number}", False) for number in range(300)]
+    for number in range(0, 900, 30):
+        words = notes[number][0].split()
+        notes.append((" ".join([*words[1:], "changed"]), False))
+    load(connection, notes)
+    found = near(connection)
+    assert len(found) >= 30 + 300 * 299 // 2
+    assert found == brute(connection)
 
 
 @pytest.mark.long
