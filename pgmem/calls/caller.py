@@ -15,7 +15,7 @@ from pgmem.calls.secrets import scrubbed
 from pgmem.database.call import build
 from pgmem.database.database import Database
 from pgmem.embeddings.none import NullProvider
-from pgmem.embeddings.protocol import EmbeddingProvider
+from pgmem.embeddings.protocol import EmbeddingProvider, NamedProvider, named
 from pgmem.embeddings.text import node_text, save_text, text_hash, vectors_of
 from pgmem.errors import PgmemError, summary
 
@@ -53,7 +53,7 @@ class Caller:
 
     def __init__(self, database: Database, embedder: EmbeddingProvider | None = None) -> None:
         self.database = database
-        self.embedder: EmbeddingProvider = embedder or NullProvider()
+        self.embedder: NamedProvider = NullProvider() if embedder is None else named(embedder)
         self.logged = Logged()
 
     def _patience_s(self, verb: str) -> float | None:

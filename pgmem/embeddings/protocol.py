@@ -6,9 +6,12 @@ EmbeddingError              a text could not be embedded: the memory is saved wi
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+import logging
+from typing import Protocol, cast, runtime_checkable
 
 from pgmem.errors import PgmemError
+
+log = logging.getLogger("pgmem")
 
 
 class EmbeddingError(PgmemError):
@@ -38,13 +41,13 @@ class EmbeddingConfigError(EmbeddingError, ValueError):
 class EmbeddingProvider(Protocol):
     """Turns texts into vectors. Independent of any vendor of language models.
 
+    A provider that also has a `model` says under which name its vectors are stored; see `named`.
+
     Attributes:
         dimensions: length of every vector; 0 if the provider makes none.
-        model: name that is stored with each vector, `provider:model`. Only vectors of one name can be compared.
     """
 
     dimensions: int
-    model: str
 
     async def embed(self, text: str) -> list[float]:
         """Embed one text.
@@ -72,3 +75,44 @@ class EmbeddingProvider(Protocol):
     async def health_check(self) -> bool:
         """Return whether `embed` would work now. Never raises. Loads a local model that is not loaded yet."""
         ...
+
+
+class NamedProvider(EmbeddingProvider, Protocol):
+    """A provider that names its vectors.
+
+    Attributes:
+        model: name that is stored with each vector, `provider:model`. Only vectors of one name can be compared.
+    """
+
+    model: str
+
+
+class _Named:
+    """A provider without a name, under one that is given."""
+
+    def __init__(self, provider: EmbeddingProvider, model: str) -> None:
+        self.model = model
+        self.dimensions = provider.dimensions
+        self.embed = provider.embed
+        self.embed_batch = provider.embed_batch
+        self.health_check = provider.health_check
+
+
+def named(provider: EmbeddingProvider, model: str | None = None) -> NamedProvider:
+    """Return a provider with the name that its vectors are stored under.
+
+    Args:
+        provider: of a caller. One that has a `model` is returned as it is.
+        model: the name of one that has none; None takes the name of its class, which the log says.
+    """
+    if hasattr(provider, "model"):
+        return cast(NamedProvider, provider)
+    if model is None:
+        model = type(provider).__name__
+        log.warning(
+            "the provider %s has no model: its vectors are stored as %s, together with those of every other model of "
+            "this class; an attribute `model` names them",
+            model,
+            model,
+        )
+    return _Named(provider, model)

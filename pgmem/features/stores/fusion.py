@@ -12,19 +12,20 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import anyio
 
 from pgmem.calls.caller import Caller
 from pgmem.calls.methods import Verbs
-from pgmem.embeddings.protocol import EmbeddingProvider
+from pgmem.embeddings.protocol import EmbeddingProvider, named
 from pgmem.errors import InvalidArgument, described, summary
 from pgmem.features.stores.create import GraphStore, PgGraphStore, PgVectorStore, VectorStore
 from pgmem.models import SearchMode, SearchResult
 
 log = logging.getLogger("pgmem")
+
+_LabelAndKey = tuple[str, str | None]
 
 _UNKNOWN_TRUST = 0.5
 _MOST_NEIGHBOURS = 1000
@@ -64,11 +65,17 @@ class HybridConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """One node found, its score and the parts of it. Raw scores are the stores' own: a cosine, and BM25."""
+    """One node found, its score and the parts of it. Raw scores are the stores' own: a cosine, and BM25.
+
+    Attributes:
+        node_id: the node's id, or label/key in a store whose nodes have none.
+        name: key field and value, by which the graph store finds the node.
+    """
 
     node_id: str
     label: str
     key: str | None = None
+    name: tuple[str, str] = ("id", "")
     title: str = ""
     summary: str | None = None
     vector_raw: float | None = None
@@ -87,18 +94,6 @@ class Ranking(list[Hit]):
     def __init__(self, hits: Sequence[Hit], search_mode: SearchMode) -> None:
         super().__init__(hits)
         self.search_mode = search_mode
-
-
-def _named(embedder: EmbeddingProvider, vector: VectorStore) -> EmbeddingProvider:
-    """Return a provider that has no `model` under the name of the vectors that it is compared with."""
-    named: Any = SimpleNamespace(
-        model=getattr(vector, "model", None) or type(embedder).__name__,
-        dimensions=embedder.dimensions,
-        embed=embedder.embed,
-        embed_batch=embedder.embed_batch,
-        health_check=embedder.health_check,
-    )
-    return named  # type: ignore[no-any-return]
 
 
 class HybridSearchEngine:
@@ -126,7 +121,8 @@ class HybridSearchEngine:
     ) -> None:
         self.graph = graph
         self.vector = vector
-        self.embedder = embedder if hasattr(embedder, "model") else _named(embedder, vector)
+        # One without a name makes vectors of the model that it is compared with.
+        self.embedder = named(embedder, getattr(vector, "model", None))
         self.config = config
         self._patience_s = patience_s
 
@@ -163,7 +159,10 @@ class HybridSearchEngine:
         if not embedding:
             config = replace(config, alpha=0.0)
         candidates = [await self._known(hit) for hit in _merge(near, matched)]
-        links = {hit.node_id: await self._neighbours(hit) for hit in candidates}
+        ids: Mapping[_LabelAndKey, str] = {
+            (hit.label, hit.key): hit.node_id for hit in candidates if hit.key is not None
+        }
+        links = {hit.node_id: await self._neighbours(hit, ids) for hit in candidates}
         ranked = fuse(candidates, links, config)
         return Ranking(ranked[:limit], missing or SearchMode(mode="hybrid"))
 
@@ -192,26 +191,25 @@ class HybridSearchEngine:
         if hit.trust >= 0:
             return hit
         try:
-            node = await self.graph.get_node(hit.label, "id", hit.node_id) or {}
+            node = await self.graph.get_node(hit.label, *hit.name) or {}
         except Exception as error:  # a foreign store
             log.warning("trust is taken as unknown: %s", summary(error))
             node = {}
         return replace(
             hit,
-            title=hit.title or node.get("title") or "",
-            trust=float(node.get("trust_level", _UNKNOWN_TRUST)),
-            confidence=float(node.get("confidence", 1.0)),
+            title=hit.title or _title(node),
+            trust=_number(node, "trust_level", _UNKNOWN_TRUST),
+            confidence=_number(node, "confidence", 1.0),
         )
 
-    async def _neighbours(self, hit: Hit) -> set[str]:
+    async def _neighbours(self, hit: Hit, ids: Mapping[_LabelAndKey, str]) -> set[str]:
+        """The ids of the nodes within one hop; `ids`: of the candidates, by label and key."""
         try:
-            found = await self.graph.get_neighbours(
-                hit.label, "id", hit.node_id, hops=1, limit=_MOST_NEIGHBOURS
-            )
+            found = await self.graph.get_neighbours(hit.label, *hit.name, hops=1, limit=_MOST_NEIGHBOURS)
+            return {_id(node, node, ids) for node in found}
         except Exception as error:  # a foreign store
             log.warning("ranked without neighbours: %s", summary(error))
             return set()
-        return {str(node["id"]) for node in found}
 
 
 def fuse(candidates: Sequence[Hit], links: Mapping[str, set[str]], config: HybridConfig) -> list[Hit]:
@@ -271,27 +269,65 @@ def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
 def _merge(near: Sequence[Mapping[str, Any]], matched: Sequence[Mapping[str, Any]]) -> list[Hit]:
     """One hit for each node of the two arms. Trust is -1 where neither said it."""
     hits: dict[str, Hit] = {}
+    ids: dict[_LabelAndKey, str] = {}
     for row in near:
         node_id = str(row["node_id"])
-        hits.setdefault(node_id, _raw(node_id, row, row, vector_raw=float(row["score"])))
+        ids.setdefault((row["label"], row.get("key")), node_id)
+        hits.setdefault(node_id, _raw(node_id, row, row, ("id", node_id), vector_raw=float(row["score"])))
     for row in matched:
-        node_id = str(row["node"]["id"])
+        node, score = row["node"], float(row["score"])
+        node_id, name = _id(node, row, ids), _name(node, row)
         if node_id in hits:
-            hits[node_id] = replace(hits[node_id], fulltext_raw=float(row["score"]))
+            title = hits[node_id].title or _title(node)
+            hits[node_id] = replace(hits[node_id], fulltext_raw=score, name=name, title=title)
         else:
-            hits[node_id] = _raw(node_id, row, row["node"], fulltext_raw=float(row["score"]))
+            hits[node_id] = _raw(node_id, row, node, name, fulltext_raw=score)
     return list(hits.values())
 
 
-def _raw(node_id: str, row: Mapping[str, Any], node: Mapping[str, Any], **scores: float) -> Hit:
+def _id(node: Mapping[str, Any], row: Mapping[str, Any], ids: Mapping[_LabelAndKey, str]) -> str:
+    """The id of a node: its own, else that of the candidate of its label and key, else the two as one text.
+
+    Args:
+        node: what is known of it.
+        row: what names it: label and key.
+        ids: of candidates, by label and key.
+    """
+    if node.get("id") is not None:
+        return str(node["id"])
+    label, key = row["label"], row["key"]
+    return ids.get((label, key), f"{label}/{key}")
+
+
+def _name(node: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, str]:
+    """The field by which a store finds a node, and its value: the id, else the property that holds the key."""
+    if node.get("id") is not None:
+        return "id", str(node["id"])
+    held = {**node, **(node.get("properties") or {})}
+    field = next((name for name, value in held.items() if name != "key" and value == row["key"]), "id")
+    return field, str(row["key"])
+
+
+def _number(node: Mapping[str, Any], name: str, unknown: float) -> float:
+    return unknown if node.get(name) is None else float(node[name])
+
+
+def _title(node: Mapping[str, Any]) -> str:
+    return str(node.get("title") or node.get("name") or "")
+
+
+def _raw(
+    node_id: str, row: Mapping[str, Any], node: Mapping[str, Any], name: tuple[str, str], **scores: float
+) -> Hit:
     return Hit(
         node_id=node_id,
         label=row["label"],
         key=row.get("key"),
-        title=node.get("title") or "",
+        name=name,
+        title=_title(node),
         summary=node.get("summary"),
-        trust=float(node.get("trust", -1.0)),
-        confidence=float(node.get("confidence", 1.0)),
+        trust=_number(node, "trust", _number(node, "trust_level", -1.0)),
+        confidence=_number(node, "confidence", 1.0),
         **scores,
     )
 
@@ -301,6 +337,7 @@ def _hit(result: SearchResult) -> Hit:
         node_id=str(result.id),
         label=result.label,
         key=result.key or str(result.id),
+        name=("id", str(result.id)),
         title=result.title,
         summary=result.summary,
         vector_score=result.vector or 0.0,

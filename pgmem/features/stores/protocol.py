@@ -1,8 +1,8 @@
 """The interfaces of a graph store and a vector store, over which `HybridSearchEngine` searches.
 
-A node is named by its label, its key field and the value of that field; `id` is a key field in every store. Results are
-plain mappings, so that a store can be implemented over any database. A class that inherits a method has that of a store
-that keeps nothing.
+A node is named by its label, its key field and the value of that field. Where nodes have an `id`, that is a key field
+too; else label and key are their identity. Results are plain mappings, so that a store can be implemented over any
+database. A class that inherits a method has that of a store that keeps nothing.
 """
 
 # ruff: noqa: ARG002 (a store that keeps nothing uses no argument)
@@ -69,7 +69,7 @@ class GraphStore(Protocol):
         return []
 
     async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
-        """Return nodes that match the query, best first: `[{node, score, label, key}]`; a node has its `id`."""
+        """Return nodes that match the query, best first: `[{node, score, label, key}]`; a node may have an `id`."""
         return []
 
     async def run_cypher(self, query: str, params: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:

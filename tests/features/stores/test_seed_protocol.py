@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import psycopg
 import pytest
 
+from pgmem import Memory
 from pgmem.embeddings.protocol import EmbeddingProvider
-from pgmem.features.stores.create import PgGraphStore, PgStore, create_stores
+from pgmem.features.stores.create import NullGraphStore, NullVectorStore, PgGraphStore, PgStore, create_stores
 from pgmem.features.stores.fusion import HybridConfig, HybridSearchEngine
+from pgmem.models import MemoryScope
 
 pytestmark = pytest.mark.anyio
 
@@ -34,10 +39,85 @@ async def test_a_provider_of_four_members_searches(dsn: str, tmp_path: Path, vec
     )
     assert isinstance(graph, PgStore)
     await graph.merge_node("Technology", "name", "Silt", {"name": "Silt", "summary": "sinks"})
-    provider: EmbeddingProvider = FourMembers()  # type: ignore[assignment]
+    provider: EmbeddingProvider = FourMembers()
     found = await HybridSearchEngine(graph, vector, provider, HybridConfig()).search("silt")
     assert [hit.title for hit in found] == ["Silt"]
     await graph.aclose()
+
+
+async def test_a_provider_of_four_members_embeds_what_a_memory_saves_and_asks(
+    dsn: str, vectors: None
+) -> None:
+    provider: EmbeddingProvider = FourMembers()
+    assert isinstance(provider, EmbeddingProvider)
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        memory = Memory.on(connection, embedder=provider)
+        await memory.register_embedder()
+        await memory.save_session("Dredge the canal", "canal")
+        await memory.save_context("Silt sinks within a week", "canal")
+        (found,) = (await memory.search_memory("mud", project_id="canal", labels=["Context"])).results
+        assert (found.title, found.vector is not None) == ("Silt sinks within a week", True)
+        models = await (
+            await connection.execute("select name from pgmem.embedding_model where active")
+        ).fetchall()
+        assert models == [("FourMembers",)]
+
+
+class BareGraph(NullGraphStore):
+    """A store whose nodes have a name and a description, and no id."""
+
+    nodes: tuple[dict[str, Any], ...] = (
+        {"name": "Silt", "description": "sinks", "trust_level": 1.0},
+        {"name": "Sluice", "description": "drains silt"},
+        {"name": "Barge", "description": "carries silt"},
+    )
+
+    async def fulltext_search(self, query: str, limit: int = 10) -> list[dict[str, Any]]:
+        return [
+            {"node": node, "score": 3.0 - place, "label": "Thing", "key": node["name"]}
+            for place, node in enumerate(self.nodes)
+        ]
+
+    async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
+        assert key_field in ("name", "id")
+        return next((node for node in self.nodes if node["name"] == key_value), None)
+
+    async def get_neighbours(
+        self, label: str, key_field: str, key_value: str, hops: int = 1, limit: int = 50
+    ) -> list[dict[str, Any]]:
+        assert (label, key_field) == ("Thing", "name")
+        near = {"Silt": "Sluice", "Sluice": "Silt"}.get(key_value)
+        return [
+            {**node, "label": "Thing", "key": node["name"]} for node in self.nodes if node["name"] == near
+        ]
+
+
+class BareVectors(NullVectorStore):
+    """A store of vectors that names a node by its label and key, under a separate id."""
+
+    dimensions = 256
+
+    async def search_vectors(
+        self, query_embedding: Sequence[float], limit: int = 10, scope: MemoryScope | None = None
+    ) -> list[dict[str, Any]]:
+        return [
+            {"node_id": "v2", "score": 0.9, "label": "Thing", "key": "Sluice"},
+            {"node_id": "v1", "score": 0.5, "label": "Thing", "key": "Silt"},
+        ]
+
+
+async def test_nodes_without_an_id_are_merged_by_their_label_and_key() -> None:
+    ranked = await HybridSearchEngine(BareGraph(), BareVectors(), FourMembers()).search("silt")
+    assert ranked.search_mode.mode == "hybrid"
+    assert {(hit.title, hit.node_id) for hit in ranked} == {
+        ("Silt", "v1"),
+        ("Sluice", "v2"),
+        ("Barge", "Thing/Barge"),
+    }
+    of = {hit.title: hit for hit in ranked}
+    assert of["Sluice"].final_score == pytest.approx(0.6 * 1 + 0.4 * 0.5 + 0.15 * 0.3 + 0.1 * 0.5)
+    assert of["Silt"].final_score == pytest.approx(0.6 * 0 + 0.4 * 1 + 0.15 * 0.3 + 0.1 * 1)
+    assert of["Barge"].graph_boost == 0
 
 
 async def test_given_weights_are_all_of_a_score(dsn: str, tmp_path: Path, vectors: None) -> None:
@@ -52,7 +132,7 @@ async def test_given_weights_are_all_of_a_score(dsn: str, tmp_path: Path, vector
         ("Silt", "silt sinks", silt),
     ):
         await graph.merge_node("Technology", "name", name, {"name": name, "summary": summary}, embedding)
-    provider: EmbeddingProvider = FourMembers()  # type: ignore[assignment]
+    provider: EmbeddingProvider = FourMembers()
     found = await HybridSearchEngine(graph, vector, provider, HybridConfig()).search("silt")
     assert [hit.title for hit in found] == ["Silt", "Sluice"]
     for hit in found:
