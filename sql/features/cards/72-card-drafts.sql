@@ -24,7 +24,8 @@ declare
       'after|via|on the (strength|basis|word) of|as (recorded|noted|documented|written) (in|by|on))\W+'
       '((the|an?|this|that|what|our|its|your|approved|active|engineering|memory)\W+){0,3}{SOURCE}',
     '{SAYS}', '(says?|said|states?|stated|confirms?|indicates?|shows?|documents?|implies|tells? \w+)\W+(that\W+)?',  -- words: as is
-    '{SOURCE}', '(memory|cards?|risk notes?)(\W+[0-9a-f]{8}(-[0-9a-f-]+)?)?',
+    '{SOURCE}', '(memory|cards?|(risk|contract|contradiction|human)[ _]notes?|'
+      '(change|module|test)[ _](rationales?|roles?|anchors?))(\W+[0-9a-f]{8}(-[0-9a-f-]+)?)?',
     '{AGENT}', '(mcp|agents?|assistants?|copilot|claude|codex|bots?)',
     '{MAY}', '((you|we|one|i|they|agents?|anyone|it)( now)?( may| can| could|( are| is|''re)( now)? (free|allowed|'
       'permitted|cleared|entitled) to)|feel free to|can be|may be|(is|it''s) (now )?(safe|fine|ok|okay|all right|allowed|permitted) '
