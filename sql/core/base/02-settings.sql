@@ -77,6 +77,25 @@ class Setting
 name text, value text, description text
 $$);
 
+-- The comment of a constraint is what set_setting says of the values that it takes. Token prefixes kept for near-duplicate
+-- search are exact for a Jaccard of 0.5 and above.
+comment on constraint dedup_thresholds_in_range on pgmem.setting is 'a number from 0.5 to 1';
+comment on constraint limits_leave_room on pgmem.setting is 'a whole number from 100';
+comment on constraint counts_are_whole_numbers on pgmem.setting is 'a whole number from 0 to 999999999';
+comment on constraint shares_are_numbers on pgmem.setting is 'a number from 0 to 1';
+comment on constraint confidence_is_a_share on pgmem.setting is 'a number from 0 to 1';
+comment on constraint decay_rate_is_a_number on pgmem.setting is 'a number from 0 to 100';
+comment on constraint decay_never_grows on pgmem.setting is 'a number from 0';
+comment on constraint text_config_exists on pgmem.setting is 'the name of a text search configuration of the server, such as simple';
+comment on constraint flags_are_boolean on pgmem.setting is 'true or false';
+comment on constraint approval_known on pgmem.setting is 'self, client or person';
+comment on constraint recall_in_range on pgmem.setting is 'a whole number from 0 to 3650';
+comment on constraint open_reviews_in_range on pgmem.setting is 'a whole number from 1 to 100000';
+comment on constraint weights_in_range on pgmem.setting is
+  'for a threshold or an alpha a number from 0 to 1, for another weight a number from 0 to 1000000, for hybrid_fusion linear or rrf, '
+  'for agent_token_limit a whole number from 100 to 1000000';
+
+
 create or replace function pgmem.set_setting(
   p_name text,
   p_value text
@@ -84,6 +103,7 @@ create or replace function pgmem.set_setting(
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.setting_answer;
+  v_rule   name;
 begin
   -- A cast to boolean would be tried at planning, for every row.
   update pgmem.setting s
@@ -101,8 +121,13 @@ begin
   return v_answer;
 exception when check_violation or invalid_text_representation or numeric_value_out_of_range or undefined_object
   or syntax_error or invalid_name then
-  raise exception using errcode = 'PM001', message = format('%s cannot be %s; it means: %s', p_name,
-    quote_literal(left(p_value, 80)), (select s.description from pgmem.setting s where s.name = p_name));
+  get stacked diagnostics v_rule = constraint_name;
+  raise exception using errcode = 'PM001', message = (
+    select format('%s cannot be %s; it means: %s Send %s.', p_name, quote_literal(left(p_value, 80)), s.description,
+      coalesce(obj_description(c.oid, 'pg_constraint'), 'a value like ' || quote_literal(s.value)))
+    from pgmem.setting s
+    left join pg_constraint c on c.conrelid = 'pgmem.setting'::regclass and c.conname = v_rule
+    where s.name = p_name);
 end;
 $$;
 comment on function pgmem.set_setting is $$

@@ -195,24 +195,29 @@ def test_a_setting_is_shown_and_set_for_every_caller(run: Run, call: Call) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("name", "value", "instead"),
     [
-        ("focus_limit", "many"),
-        ("focus_limit", "-1"),
-        ("governance_token_ttl_s", "1.5"),
-        ("dedup_supersede", "0.4"),
-        ("max_title_chars", "50"),
-        ("trust_mcp", "2"),
-        ("decay_rate", "NaN"),
-        ("text_config", "klingon"),
-        ("require_identity", "perhaps"),
+        ("focus_limit", "many", "a whole number from 0 to 999999999"),
+        ("focus_limit", "-1", "a whole number from 0 to 999999999"),
+        ("governance_token_ttl_s", "1.5", "a whole number from 0 to 999999999"),
+        ("dedup_supersede", "0.4", "a number from 0.5 to 1"),
+        ("max_statement_chars", "40", "a whole number from 100"),
+        ("max_statement_chars", "many", "a value like '1000'"),
+        ("trust_mcp", "2", "a number from 0 to 1"),
+        ("decay_rate", "NaN", "a number from 0"),
+        ("text_config", "klingon", "a value like 'english'"),
+        ("require_identity", "perhaps", "true or false"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_with_its_meaning(run: Run, name: str, value: str) -> None:
+def test_a_setting_that_cannot_be_is_refused_with_its_meaning_and_its_range(
+    run: Run, name: str, value: str, instead: str
+) -> None:
     (before,) = json.loads(run("config", "get", name, "--json").stdout)
     result = run("config", "set", name, value)
     assert result.exit_code == 1
-    assert result.stderr == f"pgmem: {name} cannot be '{value}'; it means: {before['description']}\n"
+    assert result.stderr.startswith(
+        f"pgmem: {name} cannot be '{value}'; it means: {before['description']} Send {instead}"
+    )
     assert json.loads(run("config", "get", name, "--json").stdout) == [before]
 
 
