@@ -64,6 +64,26 @@ comment on function pgmem.hold_contradiction is
   'Put under review that two open periods of a memory contradict each other; returns the sentence of the answer.';
 
 
+-- The write is made all the same; supersede puts the end back, by the version that had it.
+create or replace function pgmem.hold_revival(p_caller pgmem.caller, p_before pgmem.node) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_message text := format('%s had ended on %s and is true again by this write, which names no period. '
+    'A person decides: supersede puts the end back, drop leaves it open.', pgmem.short_name(p_before.title),
+    to_char(p_before.valid_to at time zone 'UTC', 'YYYY-MM-DD'));
+begin
+  if p_caller.source in ('cli', 'ui') then
+    return '{}';  -- the person who would be asked
+  end if;
+  return jsonb_build_object('message', v_message, 'save_id', (pgmem.hold_change(p_caller, 'revert',
+    jsonb_strip_nulls(jsonb_build_object('label', p_before.label, 'key', p_before.id, 'title', p_before.title,
+      'version', p_before.version, 'project_id', p_before.project)), p_before, v_message)).save_id);
+end;
+$$;
+comment on function pgmem.hold_revival is
+  'Put under review that a memory whose period had ended is true again; what the answer says of it.';
+
+
 create or replace function pgmem.require_forgettable(p_node pgmem.node, p_caller pgmem.caller) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare

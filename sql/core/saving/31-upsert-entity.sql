@@ -100,6 +100,9 @@ begin
     v_outcome := 'supersede';
     if v_old.valid_to < pgmem.now() then
       v_message := 'conflict: revived, previous_valid_to: ' || v_old.valid_to;
+      if p_review is null and num_nonnulls(v_node.valid_from, v_node.valid_to) = 0 then
+        v_message := concat_ws('. ', v_message, pgmem.hold_revival(p_caller, v_old) ->> 'message');
+      end if;
     end if;
     v_before := v_old;
     if v_node.valid_from is not null then

@@ -36,9 +36,12 @@ relation text, name text, candidates named_node[]
 $$);
 
 select pgmem.declare_answer('period_conflict', $$
-A write onto a node whose period had an end (revived: it had passed): that end, and the outcome.
+A write onto a node whose period had an end (revived: it had passed) or beside an open one, and the outcome.
 
-conflict revived|has_end, previous_valid_to timestamptz, action cleared|kept|replaced
+conflict revived|has_end|open, action cleared|kept|replaced|review, previous_valid_to timestamptz?
+since timestamptz?: Of the other open period.
+save_id uuid?: Under which a person decides.
+message text?
 $$);
 
 select pgmem.declare_answer('remembered', $$
@@ -116,10 +119,11 @@ A name that is new and resembles an existing one is made, and near_names says wh
 
 A target that exists gets an edge, a missing one becomes a stub, an ambiguous one comes back in did_you_mean.
 
-A write without dates keeps the period of the node; where that has ended, the node is true again from now on. A write
-to a node whose valid_to was set is reported in conflict: `revived` where that end had passed, else `has_end`, with the
-action `cleared`, `kept` or `replaced`. Other content takes the place of the earlier one from valid_from on, where the
-node has one, else from now on; the earlier state keeps an end that was set.
+A write without dates keeps the period of the node; where that has ended, the node is true again from now on, and a
+person decides, under the save_id in conflict, whether the end comes back. A write to a node whose valid_to was set is
+reported in conflict: `revived` where that end had passed, else `has_end`, with the action `cleared`, `kept` or
+`replaced`. Other content takes the place of the earlier one from valid_from on, where the node has one, else from now
+on; the earlier state keeps an end that was set.
 
 A node of more trust than the caller's stays as it is: the answer has status `failed` and dedup_outcome
 `manual_review`, and a person decides under its save_id.
@@ -214,6 +218,9 @@ begin
         'conflict', case when v_old.valid_to < pgmem.now() then 'revived' else 'has_end' end,
         'action', case when node.valid_to is null then 'cleared' when node.valid_to = v_old.valid_to then 'kept'
                     else 'replaced' end);
+      if v_old.valid_to < pgmem.now() and node.valid_to is null and p_node.valid_from is null then
+        conflict := conflict || pgmem.hold_revival(p_caller, v_old);
+      end if;
     end if;
   end if;
 end;

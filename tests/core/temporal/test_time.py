@@ -165,6 +165,45 @@ def test_an_entity_saved_again_after_its_end_is_flagged_too(call: Call, rows: Ro
     assert call("get_node", label="EntityFact", key="Redis")["valid_to"] is None
 
 
+@pytest.mark.parametrize(("outcome", "ends"), [("supersede", True), ("drop", False)])
+@pytest.mark.parametrize("verb", ["remember", "upsert_entity"])
+def test_a_write_onto_a_closed_period_waits_where_a_person_sees_it(
+    call: Call, each: Each, rows: Rows, shop: str, verb: str, outcome: str, ends: bool
+) -> None:
+    of_verbs: dict[str, dict[str, Any]] = {
+        "remember": {"label": "Tool", "properties": {"name": "make", "summary": "builds"}},
+        "upsert_entity": {"entity_name": "make", "fact": "builds"},
+    }
+    written = of_verbs[verb]
+    call(verb, **written, project_id=shop)
+    rows("update pgmem.node set valid_to = '2024-01-01' where key = 'make' returning seq")
+    call(verb, **written, project_id=shop)
+    (waiting,) = each("list_reviews", project_id=shop)
+    assert (waiting["verb"], waiting["candidate_title"], waiting["outcomes"]) == (
+        "revert",
+        "make",
+        ["supersede", "drop"],
+    )
+    assert "had ended on 2024-01-01" in waiting["message"]
+    assert call("count_waiting", project_id=shop)["reviews"] == 1
+    call("resolve_review", save_id=waiting["save_id"], outcome=outcome, by="Ada")
+    (node,) = rows("select valid_to from pgmem.node where key = 'make'")
+    assert (node["valid_to"] is not None) is ends
+    assert each("list_reviews") == []
+
+
+def test_a_write_that_names_its_period_or_is_by_a_person_waits_for_nobody(
+    call: Call, each: Each, rows: Rows, shop: str
+) -> None:
+    named: dict[str, Any] = {"label": "Tool", "properties": {"name": "make"}, "project_id": shop}
+    call("remember", **named, valid_to="2024-01-01")
+    call("remember", **named, valid_from="2025-01-01")
+    rows("update pgmem.node set valid_to = '2025-02-01' where key = 'make' returning seq")
+    rows("select set_config('pgmem.source', 'cli', true)")
+    assert call("remember", **named)["conflict"]["conflict"] == "revived"
+    assert each("list_reviews") == []
+
+
 def test_forgetting_hides_everywhere_and_saving_again_brings_back(call: Call, each: Each, shop: str) -> None:
     words = {"title": "Ship on Fridays", "rationale": "Bold.", "project_id": shop}
     first = call("save_decision", **words)
