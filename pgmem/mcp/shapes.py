@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, WithJsonSchema, with_config
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, TypeAdapter, WithJsonSchema, with_config
 from typing_extensions import TypedDict
 
 from pgmem import inputs, registry
@@ -28,7 +28,10 @@ _FIELDS: Mapping[str, Any] = {"text": str, "title": str, "key": str, "date": str
 
 
 def _part(label: str) -> Any:
-    """Return what a part of a batch holds: the arguments of the save verb of a kind without those of the batch."""
+    """Return what a part of a batch holds: the arguments of the save verb of a kind without those of the batch.
+
+    The listed schema says it; a call takes any object, so that a part that SQL refuses leaves the others saved.
+    """
     kind = next(kind for kind in KINDS if kind.label == label)
     shown = {
         field.name: _FIELDS[field.type] if field.required else NotRequired[_FIELDS[field.type]]
@@ -36,7 +39,8 @@ def _part(label: str) -> Any:
         # beside is sent after the answer of a save has named a near decision.
         if field.type in _FIELDS and not field.hidden and field.name != "beside"
     }
-    return with_config(_OPEN)(TypedDict(label, shown))  # type: ignore[operator]
+    listed = TypeAdapter(with_config(_OPEN)(TypedDict(label, shown))).json_schema()  # type: ignore[operator]
+    return Annotated[dict[str, Any], WithJsonSchema(listed)]
 
 
 @with_config(_OPEN)

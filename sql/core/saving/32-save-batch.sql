@@ -166,6 +166,13 @@ begin
       array_to_string(v_unknown, ', '),
       pgmem.did_you_mean(v_unknown[1], v_known, format('It takes: %s.', array_to_string(v_known, ', '))));
   end if;
+  v_name := (select f.name from pgmem.field f join pgmem.label l on l.name = f.label
+             where l.verb = p_verb and f.type in ('text', 'title', 'key')
+               and jsonb_typeof(p_sent -> f.name) not in ('string', 'null') order by f.place limit 1);
+  if v_name is not null then
+    raise exception using errcode = 'PM001',
+      message = format('%s must be text, not %s.', v_name, left((p_sent -> v_name)::text, 40));
+  end if;
   foreach v_name in array '{project_id,focus,share}'::text[] loop
     if (p_sent -> v_name) is distinct from (p_common -> v_name) and coalesce(p_sent -> v_name, 'null') <> 'null'
         and (v_name <> 'share' or p_common ? 'share') then
@@ -176,7 +183,7 @@ begin
 end;
 $$;
 comment on function pgmem.require_fields is
-  'An error where a part of a batch holds an argument that its verb does not have, or another place than the batch.';
+  'An error where a part of a batch holds an argument that its verb does not have, no text where one belongs, or another place.';
 
 
 create or replace function pgmem.require_batch(p_arguments jsonb) returns void
