@@ -471,8 +471,7 @@ begin
   -- The caller sees the ends of these edges: they are among the items.
   v_answer.conflicts_found := exists (select from pgmem.edge e
     where e.rel = 'CONFLICTS_WITH' and e.src = any (v_seqs) and e.dst = any (v_seqs));
-  v_answer.hygiene_due := coalesce(coalesce(v_scope.last_hygiene_at, (
-    select n.created_at from pgmem.node n where n.seq = v_scope.project_seq)) < v_due, false);
+  v_answer.hygiene_due := coalesce(v_scope.last_hygiene_at < v_due, true);
   -- One advice at a time: first stored memories that are not shown.
   v_answer.proactive_hint := case when v_answer.truncated_scopes = '{}' and v_answer.left_out = 0
     then pgmem.reflection_hint(v_caller.tenant) end;
@@ -485,7 +484,9 @@ begin
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
     when cardinality(v_answer.truncated_scopes) > 0 or v_answer.left_out > 0
       then 'More is stored: narrow by topic or categories, or use search_memory.'
-    when v_answer.hygiene_due then 'Run run_hygiene for this project when there is time.'
+    -- A project that has just begun has nothing to repair: due by the rule, and not worth a sentence.
+    when v_answer.hygiene_due and (select n.created_at from pgmem.node n where n.seq = v_scope.project_seq) < v_due
+      then 'Run run_hygiene for this project when there is time.'
     else 'Go on from here.' end;
   return v_answer;
 end;

@@ -263,13 +263,13 @@ def test_a_conflict_with_what_is_not_shown_does_not_count(
     ("made", "last", "due"),
     [
         ("2026-03-01", None, True),
-        ("2026-04-01", None, False),
+        ("2026-04-08", None, True),
         ("2026-03-01", "2026-03-08 09:59+00", True),
         ("2026-03-01", "2026-03-10 10:00+00", False),
         ("2026-03-01", "2026-04-07 10:00+00", False),
     ],
 )
-def test_hygiene_is_due_after_thirty_days(
+def test_hygiene_is_due_without_a_report_and_after_thirty_days(
     call: Call,
     connection: psycopg.Connection[DictRow],
     clock: Callable[[str], None],
@@ -285,6 +285,18 @@ def test_hygiene_is_due_after_thirty_days(
         (last, made),
     )
     assert call("retrieve_context", project_id=shop, scope="project")["hygiene_due"] is due
+
+
+def test_a_project_that_has_just_begun_is_not_told_to_run_hygiene(
+    call: Call, rows: Rows, clock: Callable[[str], None], shop: str
+) -> None:
+    clock("2026-04-08 10:00+00")
+    note(call, "The oven heats in ten minutes")
+    for made, advised in (("2026-04-08", False), ("2026-03-01", True)):
+        rows("update pgmem.node set created_at = %s where label = 'Project' returning id", made)
+        bundle = call("retrieve_context", project_id=shop, scope="project")
+        assert bundle["hygiene_due"] is True
+        assert ("run_hygiene" in bundle["next_step"]) is advised
 
 
 def test_the_next_step_puts_conflicts_before_truncation_before_hygiene(
