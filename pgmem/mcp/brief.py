@@ -2,11 +2,11 @@
 
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the
 microsecond, parts of a score), what is in another field already (the title of a session is its objective), and what
-is at its usual value (trust and confidence that nothing lowers, a state that is not stale, a relevance next to
-nothing, a search that lacks no arm). A memory of a context is named by its label, its title and the first 8 digits of
-its id; one without a label is a Context, one without a scope is of the project, one without a day is current. One that
-has no by is an agent's. A result of a search has its whole id. The lengths that SQL counts with for a context are
-those of `pgmem.item_length`.
+is at its usual value (a pattern validated when it was saved, trust and confidence that nothing lowers, a state that is
+not stale, a relevance next to nothing, a search that lacks no arm). A memory of a context is named by its label, its
+title and the first 8 digits of its id; one without a label is a Context, one without a scope is of the project, one
+without a day is current. One that has no by is an agent's. A result of a search has its whole id. The lengths that SQL
+counts with for a context are those of `pgmem.item_length`.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ def _item(item: Mapping[str, Any]) -> dict[str, Any]:
         if name not in _ABOUT and value not in (None, "", [], {}, title)
     }
     whole = any(isinstance(text, str) and text.startswith(title) for text in texts.values())
+    validated = _day(texts.pop("last_validated_at", None))
+    if validated not in (None, _day(item.get("created_at"))):
+        texts["last_validated_at"] = validated
     named = {} if whole else {"title": title}
     day = _day(item.get("created_at"))
     dated = {} if item.get("freshness") == "current" or texts.get("date") == day else {"created_at": day}

@@ -265,7 +265,7 @@ NotPermitted: the setting approval is not self, and the caller is an agent; or t
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
-  p_toolset => 'quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');
+  p_toolset => 'core,quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');
 
 
 create or replace function pgmem.insight_arrives(p_state jsonb) returns pgmem.node

@@ -120,8 +120,10 @@ begin
   end if;
   if v_node.seq is null or v_earlier.node_seq is null then
     raise exception using errcode = 'PM002', message = format(
-      '%s %s has no earlier version %s; memory_history lists them.',
-      v_node.label, quote_literal(left(v_node.title, 80)), coalesce(p_version::text, 'null'));
+      '%s %s has no earlier version %s; %s.', v_node.label, quote_literal(left(v_node.title, 80)),
+      coalesce(p_version::text, 'null'), coalesce((
+        select 'it has ' || string_agg(v.version::text, ', ' order by v.version)
+        from pgmem.visible_version v where v.node_seq = v_node.seq), 'it has none'));
   end if;
   select l.reverted_by into v_reverted from pgmem.label l where l.name = v_node.label;
   if v_reverted is null then
@@ -211,7 +213,7 @@ Put a memory back to an earlier version, as a new version; the history keeps all
 A forgotten memory is brought back in this way. A memory of more trust than the caller's stays as it is: the answer has
 status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
-version: As memory_history numbers it; the version to put back.
+version: Its number; a wrong one is answered with those that exist.
 project_id: Where to look for the name; unset: everywhere.
 governance_token: For a global memory; a token of request_global_write_approval.
 
@@ -222,7 +224,7 @@ NotPermitted: the memory belongs to all tenants, or it is global and the token i
 RelationNotAllowed: the memory is a project, a focus area or a card.
 $$;
 select pgmem.declare_verb('revert', p_rights => 'writer', p_effect => 'write', p_answer => 'Reverted',
-  p_toolset => 'graph', p_description => 'Bring back an earlier version (memory_history lists them) as a new one.');
+  p_toolset => 'core,graph', p_description => 'Bring back an earlier version of a memory, as a new one.');
 
 
 create or replace function pgmem.require_no_twin(p_node pgmem.node) returns void

@@ -485,5 +485,5 @@ select pgmem.declare_label('Card', p_statuses => '{draft,active,stale,historical
   p_arrives_by => 'card_arrives', p_exported_by => 'card_record', p_imported_by => 'import_card', p_vouched_parts => '{revisions}',
   p_named_only => true, p_derived => true, p_titled => false, p_exact => true, p_branched => true, p_other_texts => 'none',
   p_counted_apart => 1, p_counted_in => 'cards', p_removed_by => 'archive_card', p_removed_as => 'card_id', p_sources_by => 'card_sources',
-  p_read_by => 'Cards are read by get_relevant_memory and query_engineering_memory, not by retrieve_context.',
+  p_read_by => 'Cards are read by get_relevant_memory, not by retrieve_context.',
   p_decided_by => 'A Card is decided by a person: pgmem cards approve, reject or archive.');

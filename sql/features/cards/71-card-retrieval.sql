@@ -333,7 +333,7 @@ begin
     if v_answer.memory_sync ->> 'state' = 'missing' then
       raise exception using errcode = 'PM010',
         message = format('Project %s has no engineering memory yet (sync policy %s). '
-          'A person makes it by pgmem cards init; where the server has a repository, manage_engineering_memory makes it by refresh_from_run.',
+          'A person makes it by pgmem cards init; an agent with the toolset cards by manage_engineering_memory, action refresh_from_run.',
           v_scope.project_id, v_answer.memory_sync ->> 'policy');
     end if;
     if p_intent_id is not null then

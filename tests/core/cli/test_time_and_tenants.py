@@ -119,6 +119,8 @@ def test_decay_counts_what_has_faded_and_archives_what_nobody_believes(
     done = shown(run, "decay", "--archive-below", "0.05")
     assert (done["affected"], done["archived"]) == (1, 1)
     assert run("decay", "--rate", "-1").exit_code == 2
+    said = run("decay", "--rate", "0.05").stderr
+    assert said.endswith("Change these (pgmem config set), or send --archive-below or --dry-run.\n")
 
 
 def test_a_token_is_shown_once_listed_without_its_secret_and_revoked(run: Run) -> None:

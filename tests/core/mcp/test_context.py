@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 from mcp.client.client import Client
@@ -52,3 +53,20 @@ async def test_no_place_is_empty_and_most_of_the_answer_is_text(
         cut = await memory.retrieve_context("quay", focus="crane", max_tokens=5000)
     assert Counter(item.scope for item in whole.items) == {"focus": 10, "project": 10, "global": 5}
     assert {item.scope for item in cut.items} == {"focus", "project", "global"}
+
+
+async def test_a_pattern_shows_the_day_of_its_validation_where_that_is_another(
+    answer: Answer, settings: Settings
+) -> None:
+    await answer("save_session", objective="x", project_id="quay")
+    async with Memory.connect(settings) as memory:
+        for trigger, validated in (
+            ("A rope frays", None),
+            ("The tide turns", datetime(2026, 1, 5, 10, tzinfo=UTC)),
+        ):
+            await memory.save_pattern(trigger, ["Look"], "quay", last_validated_at=validated)
+    found = await answer("retrieve_context", project_id="quay", categories=["Pattern"])
+    assert {item["trigger"]: item.get("last_validated_at") for item in found["items"]} == {
+        "A rope frays": None,
+        "The tide turns": "2026-01-05",
+    }

@@ -40,6 +40,7 @@ CORE = {
         "confirm",
         "feedback",
         "list_projects",
+        *("review_insight", "revert"),
     ),
 }
 SAVE = {"title": "t", "rationale": "r", "project_id": "p"}

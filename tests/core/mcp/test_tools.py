@@ -72,6 +72,11 @@ DAY: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ("neighbours", {"label": "Decision", "key": "Sell tea", "project_id": "shop"}, {}),
     ("search_memory", {"query": "what about the gate?", "project_id": "shop"}, {}),
     ("forget", {"label": "Context", "key": "gate", "project_id": "shop"}, {"status": "archived"}),
+    (
+        "revert",
+        {"label": "Context", "key": "gate", "version": 1, "project_id": "shop"},
+        {"status": "active", "reverted_to": 1},
+    ),
     ("retrieve_context", {"project_id": "shop"}, {"retrieval_status": "conflicted", "conflicts_found": True}),
     (
         "remember",
@@ -105,7 +110,7 @@ async def test_every_tool_of_core_and_graph_is_called_here(settings: Settings) -
     assert {tool.name for tool in listed} >= set(day)
     core = {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))}
     # One reads the cards of a repository, the others take an id: tests/features/cards, tests/core/recall and the next test.
-    assert core - {"get_relevant_memory", "feedback", "confirm"} <= set(day)
+    assert core - {"get_relevant_memory", "feedback", "confirm", "review_insight"} <= set(day)
 
 
 async def test_an_agent_confirms_what_it_found(client: Client, answer: Answer) -> None:
@@ -146,7 +151,7 @@ async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, ans
             Draft202012Validator(tool.output_schema).validate(broken)
 
 
-@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4500), ("core,graph", 5100), ("all", 6720)])
+@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4780), ("core,graph", 5220), ("all", 6720)])
 async def test_the_list_of_tools_leaves_the_agent_its_context(
     settings: Settings, toolsets: str | None, tokens: int
 ) -> None:
@@ -280,6 +285,32 @@ async def test_a_batch_answers_for_each_of_its_parts(answer: Answer) -> None:
     batch = await answer("store_session_with_learnings", project_id="p", **parts)
     assert batch["overall"] == "partial"
     assert [part["dedup_outcome"] for part in batch["decisions"]] == ["new", "manual_review"]
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ({"title": "", "rationale": "x"}, "title"),
+        ({"title": "Warm the oven first"}, "rationale"),
+        ({"title": 5, "rationale": ["x"]}, "title"),
+        ({"title": "x" * 501, "rationale": "x"}, "title"),
+    ],
+)
+async def test_a_part_that_is_refused_leaves_the_others_of_a_batch_saved(
+    answer: Answer, part: dict[str, object], said: str
+) -> None:
+    await answer("save_session", objective="first", project_id="p")
+    good = {"title": "Bake the rye at dawn", "rationale": "It sells by nine"}
+    batch = await answer(
+        "store_session_with_learnings", session={"objective": "x"}, decisions=[part, good], project_id="p"
+    )
+    assert batch["overall"] == "partial"
+    assert [batch["session"]["status"], *(d["status"] for d in batch["decisions"])] == [
+        "saved",
+        "failed",
+        "saved",
+    ]
+    assert said in batch["decisions"][0]["message"]
 
 
 async def test_the_message_of_a_refusing_verb_has_no_prefix(client: Client) -> None:
