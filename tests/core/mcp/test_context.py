@@ -66,7 +66,7 @@ async def test_a_pattern_shows_the_day_of_its_validation_where_that_is_another(
         ):
             await memory.save_pattern(trigger, ["Look"], "quay", last_validated_at=validated)
     found = await answer("retrieve_context", project_id="quay", categories=["Pattern"])
-    assert {item["trigger"]: item.get("last_validated_at") for item in found["items"]} == {
+    assert {item["title"]: item.get("last_validated_at") for item in found["items"]} == {
         "A rope frays": None,
         "The tide turns": "2026-01-05",
     }
