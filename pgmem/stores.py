@@ -1,4 +1,4 @@
-"""The public names of pgmem.features.stores.create."""
+"""The public names of pgmem.features.stores."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ from pgmem.features.stores.create import (
     VectorStore,
     create_stores,
 )
+from pgmem.features.stores.fusion import Hit, HybridConfig, HybridSearchEngine, Ranking
 
 __all__ = [
     "GraphStore",
+    "Hit",
+    "HybridConfig",
+    "HybridSearchEngine",
     "NullGraphStore",
     "NullVectorStore",
     "PgGraphStore",
     "PgStore",
     "PgVectorStore",
+    "Ranking",
     "VectorStore",
     "create_stores",
 ]

@@ -116,6 +116,15 @@ def test_the_examples_of_frameworks_print_what_the_page_says(name: str, dsn: str
     assert python(f"{name}.py", dsn, tmp_path) == (EXAMPLES / f"{name}.out").read_text()
 
 
+def test_the_search_over_own_stores_prints_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It imports networkx_store.py and array_store.py."""
+    pytest.importorskip("networkx", reason="of the extra test")
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    assert python("own_stores.py", "", tmp_path) == (EXAMPLES / "own_stores.out").read_text()
+
+
 def test_the_example_of_openai_agents_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
     """In a process: the library leaves an event loop open."""
     printed = output_of(
@@ -133,7 +142,7 @@ def test_the_client_of_the_reference_server_starts_its_toolset() -> None:
 
 
 def test_every_output_is_that_of_an_example() -> None:
-    others = ("first_memory", "again", "conflict", "psql_memory", "agents_session")
+    others = ("first_memory", "again", "conflict", "psql_memory", "agents_session", "own_stores")
     named = [f"{name}.out" for name in (*others, *FRAMEWORKS)]
     assert sorted(path.name for path in EXAMPLES.glob("*.out")) == sorted(named)
 

@@ -190,11 +190,15 @@ class HybridSearchEngine:
         """The hit with what only the graph store knows of it, where its arms did not say."""
         if hit.trust >= 0:
             return hit
-        try:
-            node = await self.graph.get_node(hit.label, *hit.name) or {}
-        except Exception as error:  # a foreign store
-            log.warning("trust is taken as unknown: %s", summary(error))
-            node = {}
+        node: Mapping[str, Any] = {}
+        for name in _names(hit):
+            try:
+                node = await self.graph.get_node(hit.label, *name) or {}
+            except Exception as error:  # a foreign store
+                log.warning("trust is taken as unknown: %s", summary(error))
+            if node:
+                hit = replace(hit, name=name)
+                break
         return replace(
             hit,
             title=hit.title or _title(node),
@@ -306,6 +310,13 @@ def _name(node: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[str, str]:
     held = {**node, **(node.get("properties") or {})}
     field = next((name for name, value in held.items() if name != "key" and value == row["key"]), "id")
     return field, str(row["key"])
+
+
+def _names(hit: Hit) -> list[tuple[str, str]]:
+    """The names to try for a node: that of its arm; of one that vectors alone found, also its key."""
+    if hit.name[0] != "id" or hit.key is None or hit.fulltext_raw is not None:
+        return [hit.name]
+    return [hit.name, ("name", hit.key), ("title", hit.key)]
 
 
 def _number(node: Mapping[str, Any], name: str, unknown: float) -> float:
