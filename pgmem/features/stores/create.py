@@ -110,7 +110,7 @@ def _checked(store: Any, protocol: type, backend: str) -> Any:
     asked = [*protocol.__annotations__, *(name for name in vars(protocol) if not name.startswith("_"))]
     missing = [name for name in dict.fromkeys(asked) if not hasattr(store, name)]
     raise InvalidArgument(
-        f"The backend {backend!r} is no {protocol.__name__}: {type(store).__name__} lacks {', '.join(missing)}."
+        f"The backend {backend!r} is not a {protocol.__name__}: {type(store).__name__} lacks {', '.join(missing)}."
     )
 
 

@@ -121,8 +121,9 @@ def test_one_name_for_both_is_one_object() -> None:
 
     config = {"GRAPH_BACKEND": "own", "VECTOR_BACKEND": "own"}
     graph, vector = create_stores(config, {"own": Both})
-    assert graph is vector
     assert isinstance(graph, Both)
+    assert isinstance(vector, Both)
+    assert graph is vector
     assert graph.config is config
 
 
@@ -143,7 +144,7 @@ def test_one_store_may_be_pgmem_s(dsn: str, tmp_path: Path, array: Any) -> None:
 def test_a_store_that_lacks_methods_is_refused_with_their_names() -> None:
     with pytest.raises(
         InvalidArgument,
-        match="The backend 'own' is no VectorStore: SimpleNamespace lacks dimensions, store_vectors",
+        match="The backend 'own' is not a VectorStore: SimpleNamespace lacks dimensions, store_vectors",
     ):
         create_stores(
             {"GRAPH_BACKEND": "none", "VECTOR_BACKEND": "own"}, {"own": lambda _: SimpleNamespace(count=1)}
@@ -152,4 +153,4 @@ def test_a_store_that_lacks_methods_is_refused_with_their_names() -> None:
 
 def test_an_unknown_backend_is_refused_with_those_that_are_brought() -> None:
     with pytest.raises(InvalidArgument, match="GRAPH_BACKEND='kuzu'. Known: postgres, none, networkx"):
-        create_stores({"GRAPH_BACKEND": "kuzu"}, {"networkx": NullGraphStore})
+        create_stores({"GRAPH_BACKEND": "kuzu"}, {"networkx": lambda _: NullGraphStore()})
