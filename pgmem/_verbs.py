@@ -670,13 +670,15 @@ VERBS = {
             "revert",
             "write",
             "writer",
-            toolsets=("graph",),
-            description="Bring back an earlier version (memory_history lists them) as a new one.",
+            toolsets=("core", "graph"),
+            description="Bring back an earlier version of a memory, as a new one.",
             arguments={
                 "label": Argument("Such as Decision.", required=True),
                 "key": Argument("Id, name or title; a title exactly.", required=True),
                 "version": Argument(
-                    "As memory_history numbers it; the version to put back.", type="integer", required=True
+                    "Its number; a wrong one is answered with those that exist.",
+                    type="integer",
+                    required=True,
                 ),
                 "project_id": Argument("Where to look for the name; unset: everywhere."),
                 "governance_token": Argument(
@@ -1432,7 +1434,7 @@ VERBS = {
             "review_insight",
             "repeat",
             "writer",
-            toolsets=("quality",),
+            toolsets=("core", "quality"),
             description="Judge an insight as the person decides. Dismissed, it does not come back.",
             arguments={
                 "title": Argument("Its title or id.", required=True),

@@ -425,12 +425,42 @@ class Ambiguity(Answer):
     candidates: list[NamedNode]
 
 
-class PeriodConflict(Answer):
-    """A write onto a node whose period had an end (revived: it had passed): that end, and the outcome."""
+class Review(Answer):
+    """A decision that waits for review, beside the memory that it resembles."""
 
-    conflict: Literal["revived", "has_end"]
-    previous_valid_to: datetime
-    action: Literal["cleared", "kept", "replaced"]
+    save_id: UUID
+    project: str | None = None
+    title: str
+    rationale: str
+    candidate_id: UUID | None = None
+    candidate_title: str | None = None
+    candidate_rationale: str | None = None
+    candidate_status: str | None = None
+    score: float | None = None
+    created_at: datetime
+    verb: str = "save_decision"
+    message: str | None = None
+    artifact_id: UUID | None = None
+    """The memory that is stored already and would be brought in; title and rationale are its texts."""
+    outcomes: list[str] = field(default_factory=list)
+    """How it can be decided."""
+    by: Literal["person", "agent"] | None = None
+    """Who asks; agent: also a program or a file."""
+    candidate_by: Literal["person", "agent"] | None = None
+    """Who said the memory that it resembles."""
+
+
+class PeriodConflict(Answer):
+    """A write onto a node whose period had an end (revived: it had passed) or beside an open one, and the outcome."""
+
+    conflict: Literal["revived", "has_end", "open"]
+    action: Literal["cleared", "kept", "replaced", "review"]
+    previous_valid_to: datetime | None = None
+    since: datetime | None = None
+    """Of the other open period."""
+    save_id: UUID | None = None
+    """Under which a person decides."""
+    message: str | None = None
 
 
 class Remembered(Answer):
@@ -1165,31 +1195,6 @@ class SaveStatus(Answer):
     oldest_pending_at: datetime | None = None
     artifact_ids: list[UUID] = field(default_factory=list)
     saves: list[OpenSave] = field(default_factory=list)
-
-
-class Review(Answer):
-    """A decision that waits for review, beside the memory that it resembles."""
-
-    save_id: UUID
-    project: str | None = None
-    title: str
-    rationale: str
-    candidate_id: UUID | None = None
-    candidate_title: str | None = None
-    candidate_rationale: str | None = None
-    candidate_status: str | None = None
-    score: float | None = None
-    created_at: datetime
-    verb: str = "save_decision"
-    message: str | None = None
-    artifact_id: UUID | None = None
-    """The memory that is stored already and would be brought in; title and rationale are its texts."""
-    outcomes: list[str] = field(default_factory=list)
-    """How it can be decided."""
-    by: Literal["person", "agent"] | None = None
-    """Who asks; agent: also a program or a file."""
-    candidate_by: Literal["person", "agent"] | None = None
-    """Who said the memory that it resembles."""
 
 
 class ReviewDetail(Answer):

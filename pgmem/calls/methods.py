@@ -786,10 +786,11 @@ class Verbs:
         did_you_mean.
 
         A write without dates keeps the period of the node; where that has ended, the node is true again
-        from now on. A write to a node whose valid_to was set is reported in conflict: `revived` where that
-        end had passed, else `has_end`, with the action `cleared`, `kept` or `replaced`. Other content takes
-        the place of the earlier one from valid_from on, where the node has one, else from now on; the
-        earlier state keeps an end that was set.
+        from now on, and a person decides, under the save_id in conflict, whether the end comes back. A
+        write to a node whose valid_to was set is reported in conflict: `revived` where that end had passed,
+        else `has_end`, with the action `cleared`, `kept` or `replaced`. Other content takes the place of
+        the earlier one from valid_from on, where the node has one, else from now on; the earlier state
+        keeps an end that was set.
 
         A node of more trust than the caller's stays as it is: the answer has status `failed` and
         dedup_outcome `manual_review`, and a person decides under its save_id.
@@ -1249,7 +1250,7 @@ class Verbs:
         Args:
             label: Such as Decision.
             key: Id, name or title; a title exactly.
-            version: As memory_history numbers it; the version to put back.
+            version: Its number; a wrong one is answered with those that exist.
             project_id: Where to look for the name; unset: everywhere.
             governance_token: For a global memory; a token of request_global_write_approval.
 
