@@ -431,6 +431,10 @@ begin
         '{active,stub}') n)) k on k.from_name = d.value ->> 'from' and k.to_name = d.value ->> 'to'
       and k.relation_type = d.value ->> 'relationType'
   loop
+    -- A relation is as trusted as the less trusted of its ends: it does not say who made it.
+    perform pgmem.require_item_rank(n, v_caller) from pgmem.node n
+    where n.seq = (select o.seq from pgmem.node o where o.seq in (v_relation.src, v_relation.dst)
+                   order by o.trust_level, o.seq limit 1);
     delete from pgmem.edge e where e.src = v_relation.src and e.dst = v_relation.dst
       and e.rel in (v_relation.relation_type, 'RELATED_TO')
       and (e.rel = v_relation.relation_type and not e.props ? 'types' or e.props -> 'types' ? v_relation.relation_type)
@@ -448,6 +452,8 @@ comment on function pgmem.delete_relations is $$
 Delete relations between entities; how many.
 
 relations: A list of {"from": …, "to": …, "relationType": …}; relations that do not exist are left out.
+
+NotPermitted: both entities of a relation were written by a more trusted source.
 $$;
 select pgmem.declare_verb('delete_relations', p_rights => 'writer', p_effect => 'remove', p_answer => 'int');
 
