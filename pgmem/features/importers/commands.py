@@ -40,7 +40,8 @@ System = Annotated[
     typer.Option(
         "--from",
         help="The system that wrote it; for markdown, a folder of notes. claude-code, codex, chatgpt and claude: "
-        "conversations, which become turns; so are those of cursor, gemini-cli, copilot, qwen-code, windsurf and zed.",
+        "conversations, which become turns; so are those of cursor, gemini-cli, copilot, qwen-code, windsurf, zed, "
+        "cline and opencode.",
     ),
 ]
 IntoProject = Annotated[
@@ -49,7 +50,7 @@ IntoProject = Annotated[
         "--project",
         "-p",
         help="The project for another system's memories; created if it does not exist. Default for claude-code, "
-        "codex, gemini-cli, copilot and qwen-code: the project of the folder of a conversation.",
+        "codex, gemini-cli, copilot, qwen-code and opencode: the project of the folder of a conversation.",
     ),
 ]
 

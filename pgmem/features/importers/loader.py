@@ -40,6 +40,8 @@ class Source(StrEnum):
     windsurf = "windsurf"
     zed = "zed"
     qwen_code = "qwen-code"
+    cline = "cline"
+    opencode = "opencode"
     chatgpt = "chatgpt"
     claude = "claude"
 
@@ -51,7 +53,14 @@ class Source(StrEnum):
     @property
     def names_folders(self) -> bool:
         """Whether its conversations name the folder that they were held in, which has a project."""
-        return self in (Source.claude_code, Source.codex, Source.gemini_cli, Source.copilot, Source.qwen_code)
+        return self in (
+            Source.claude_code,
+            Source.codex,
+            Source.gemini_cli,
+            Source.copilot,
+            Source.qwen_code,
+            Source.opencode,
+        )
 
     @property
     def recorded_as(self) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pgmem import documents
 from pgmem.errors import InvalidArgument
-from pgmem.features.importers import threads
+from pgmem.features.importers import tasks, threads
 from pgmem.features.importers.records import unreadable
 from pgmem.foreign import Account, in_utf_8
 from pgmem.transcripts.reading import Reader, Turn, of_file, with_times
@@ -30,7 +30,11 @@ _ENDINGS: Mapping[str, tuple[str, ...]] = {
     "qwen-code": (".jsonl",),
     "windsurf": (".jsonl",),
     "zed": (".json",),
+    "cline": (".json",),
+    "opencode": (".json",),
 }
+_TASK = ("ui_messages.json", "api_conversation_history.json")
+"""The files of a task of Cline that hold all of its messages, the one with more of their times first."""
 _PATCH = re.compile(rb'\{"kind": ?[0-3]\b')  # the first line of a chat session of VS Code, kept as changes
 _PACKED = (".gz", ".zst", ".xz", ".bz2", ".zip")
 
@@ -56,6 +60,9 @@ def _read(client: str, path: Path, account: Account) -> Found:
 
 def _turns(client: str, file: Path, reader: Reader) -> list[Turn]:
     contents = in_utf_8(b"".join(_lines(file)))
+    if client in ("cline", "opencode"):
+        whole = _value(contents, file)
+        return tasks.of_cline(whole, reader) if client == "cline" else tasks.of_opencode(whole, reader)
     if file.name.removesuffix(".gz").endswith(".txt"):
         return threads.of_text(contents.decode(errors="replace"), reader)
     if file.name.removesuffix(".gz").endswith(".json"):
@@ -67,13 +74,17 @@ def _turns(client: str, file: Path, reader: Reader) -> list[Turn]:
 
 
 def _document(contents: bytes, file: Path) -> dict[str, Any]:
-    try:
-        found = documents.parse(contents.decode("utf-8-sig", "replace"), file.name)
-    except ValueError as error:
-        raise InvalidArgument(f"it is not JSON: {error}") from error
+    found = _value(contents, file)
     if not isinstance(found, dict):
         raise InvalidArgument("it is not a JSON object")
     return found
+
+
+def _value(contents: bytes, file: Path) -> Any:
+    try:
+        return documents.parse(contents.decode("utf-8-sig", "replace"), file.name)
+    except ValueError as error:
+        raise InvalidArgument(f"it is not JSON: {error}") from error
 
 
 def _last_of_each(turns: Iterable[Turn]) -> list[Turn]:
@@ -100,6 +111,10 @@ def _files(client: str, path: Path, account: Account) -> list[Path]:
             continue
         elif bare != name and not name.endswith(".gz"):
             account.leave(str(file.relative_to(path)), None, _packed(name))
+        elif client == "cline" and bare != next(
+            (each for each in _TASK if file.with_name(each).is_file()), bare
+        ):
+            continue  # another file of the same task
         else:
             found.append(file)
     return found
@@ -139,9 +154,9 @@ def _packed(name: str) -> str:
 
 
 def _session_of(file: Path) -> str:
-    """Return the session that the name of a file is of: an events.jsonl lies in the folder of its session."""
+    """Return the session that the name of a file is of, or its folder, where each has a file of the same name."""
     stem = file.name.removesuffix(".gz").rpartition(".")[0] or file.name
-    return file.parent.name if stem == "events" else stem
+    return file.parent.name if stem in ("events", "ui_messages", "api_conversation_history") else stem
 
 
 CLIENTS: Mapping[str, Callable[[Path, Account], Found]] = {

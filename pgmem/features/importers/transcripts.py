@@ -7,6 +7,8 @@
     copilot       events.jsonl of Copilot CLI, a transcript or a chat session of VS Code, or a folder of them
     windsurf      a transcript (ID.jsonl), or a folder of them (~/.windsurf/transcripts)
     zed           a thread or a text thread as JSON, or a folder of them
+    cline         ui_messages.json or api_conversation_history.json of a task, or a folder of tasks
+    opencode      a session as `opencode export` prints it, or a folder of them
     chatgpt       conversations.json of the data export, or the folder or zip file that holds it
     claude        conversations.json of the data export of claude.ai, or the folder or zip file that holds it
 

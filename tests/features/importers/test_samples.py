@@ -29,8 +29,6 @@ NO_HISTORY = {
     "copilot-cli": "its histories are read as those of copilot",
     "hermes": "its sessions lie in a database; the hooks bring the words",
     "openclaw": "it gets the server alone",
-    "opencode": "it gets the server alone",
-    "cline": "it gets the server alone",
 }
 """Clients of `pgmem connect` without a reader of histories, and why."""
 
