@@ -65,13 +65,22 @@ comment on function pgmem.is_function_word is 'Whether a word of English, in low
 
 
 -- Signs inside a word belong to it: 3.5, a/b, O'Neill. Text before a colon is a speaker or a heading.
+create or replace function pgmem.statement_text(p_text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select btrim(regexp_replace(regexp_replace(
+    case when strpos(p_text, 'n''t') > 0 or strpos(p_text, 'n’t') > 0
+      then regexp_replace(p_text, '(\w)n[''’]t\M', '\1 not', 'g') else p_text end,
+    '[.:!,;]+(?=\s|$)|[("“”«»)\[\]{}*_`]+', '', 'g'), '\s+', ' ', 'g'));
+end;
+comment on function pgmem.statement_text is
+  'A sentence without the punctuation around its words, between which there are single blanks.';
+
+
 create or replace function pgmem.statement_words(p_text text) returns text[]
 language sql immutable parallel safe
 begin atomic
-  select string_to_array(btrim(regexp_replace(regexp_replace(
-    case when strpos(p_text, 'n''t') > 0 or strpos(p_text, 'n’t') > 0
-      then regexp_replace(p_text, '(\w)n[''’]t\M', '\1 not', 'g') else p_text end,
-    '[.:!,;]+(?=\s|$)|[("“”«»)\[\]{}*_`]+', '', 'g'), '\s+', ' ', 'g')), ' ');
+  select string_to_array(pgmem.statement_text(p_text), ' ');
 end;
 comment on function pgmem.statement_words is 'The words of a sentence without the punctuation around them.';
 
@@ -153,26 +162,23 @@ end;
 comment on function pgmem.stated is 'The text of a memory that may be a plain statement; null for a kind that states none.';
 
 
--- In plpgsql, as setting_text.
+-- A save compares its title with hundreds: these two are inlined, and a query costs ten times as much. The negations
+-- are those of is_negation.
 create or replace function pgmem.bare_words(p_text text) returns text[]
-language plpgsql immutable parallel safe as $$
-begin
-  return array(select u.word from unnest(pgmem.statement_words(p_text)) with ordinality as u(word, place)
-               where not pgmem.is_negation(lower(u.word)) and not (u.place = 1 and lower(u.word) in ('the', 'our', 'a', 'an'))
-               order by u.place);
+language sql immutable parallel safe
+begin atomic
+  select string_to_array(ltrim(regexp_replace(p_text,
+    '^(the|our|an?)(?= |$)|(^| )(not|no|never|cannot|longer|always|anymore|do|does|did)(?= |$)', '', 'gi')), ' ');
 end;
-$$;
-comment on function pgmem.bare_words is 'The words of a sentence without negations and a leading article.';
+comment on function pgmem.bare_words is 'The words of a statement_text without negations and a leading article.';
 
 
 create or replace function pgmem.denials(p_text text) returns integer
-language plpgsql immutable parallel safe as $$
-begin
-  return (select count(*) from unnest(pgmem.statement_words(lower(p_text))) as w(word)
-          where w.word in ('not', 'no', 'never', 'cannot', 'without'));
+language sql immutable parallel safe
+begin atomic
+  select regexp_count(p_text, '(^| )(not|no|never|cannot|without)(?= |$)');
 end;
-$$;
-comment on function pgmem.denials is 'How many words of a sentence deny.';
+comment on function pgmem.denials is 'How many words of a statement_text in lower case deny.';
 
 
 -- Since, as of and until say when a value changed, which makes no other statement of it.
@@ -191,26 +197,29 @@ comment on function pgmem.tail_of is
   'The end of a phrase that says where, when or for whom it holds, from its first preposition on; null: it has none.';
 
 
-create or replace function pgmem.contradiction(p_theirs text, p_ours text) returns text
+create or replace function pgmem.words_contradict(
+  p_theirs text[],
+  p_ours text[],
+  p_denied boolean,
+  p_starts boolean
+) returns text
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  v_a      text[] := pgmem.bare_words(p_theirs);
-  v_b      text[] := pgmem.bare_words(p_ours);
-  v_x      text[] := string_to_array(lower(array_to_string(v_a, ' ')), ' ');
-  v_y      text[] := string_to_array(lower(array_to_string(v_b, ' ')), ' ');
+  v_x      text[] := string_to_array(lower(array_to_string(p_theirs, ' ')), ' ');
+  v_y      text[] := string_to_array(lower(array_to_string(p_ours, ' ')), ' ');
   v_n      integer := cardinality(v_x);
   v_m      integer := cardinality(v_y);
   v_begin  integer := 0;
   v_end    integer := 0;
   v_verb   integer;
   v_kind   text;
-  v_shared integer;
+  v_shared integer := 0;
+  v_word   text;
   v_after  text[];
   v_one    text[];
   v_other  text[];
   v_named  boolean;
   v_numbers boolean;
-  v_denied boolean;
 begin
   while v_begin < least(v_n, v_m) and rtrim(v_x[v_begin + 1], 's') = rtrim(v_y[v_begin + 1], 's') loop
     v_begin := v_begin + 1;
@@ -228,10 +237,10 @@ begin
     if cardinality(v_one) not between 1 and 8 or cardinality(v_other) not between 1 and 8 then
       return null;
     end if;
-    v_verb := pgmem.verb_place(v_x[:v_begin]);
+    v_verb := case when v_begin > 1 then pgmem.verb_place(v_x[:v_begin]) end;
     v_kind := case when v_verb is not null then coalesce(pgmem.verb_kind(v_x[v_verb], v_x[v_verb - 1]), 'one')
       -- A title that begins with a verb states an aim, such as Use Redis for sessions.
-      when lower(p_theirs) ~ '^(always|never)\M' then 'one'
+      when p_starts then 'one'
       when v_x[1] = any ('{use,adopt,choose,prefer,select,pick}'::text[]) then 'many' end;
     v_numbers := pgmem.is_number(v_one[1]) and pgmem.is_number(v_other[1]) and v_one[2:] is not distinct from v_other[2:];
     if v_kind is null and not v_numbers then
@@ -241,12 +250,14 @@ begin
   if pgmem.tail_of(v_one) is distinct from pgmem.tail_of(v_other) then
     return null;
   end if;
-  v_shared := (select count(*) from unnest(v_x[:v_begin] || v_after) as w(word)
-               where not pgmem.is_function_word(word) and word !~ '^\d');
-  v_denied := pgmem.denials(p_theirs) <> pgmem.denials(p_ours);
+  foreach v_word in array v_x[:v_begin] || v_after loop
+    if not pgmem.is_function_word(v_word) and v_word !~ '^\d' then
+      v_shared := v_shared + 1;
+    end if;
+  end loop;
   if v_one = '{}' and v_other = '{}' then
-    return case when v_shared >= 2 and v_denied then 'negation' end;
-  elsif v_shared < 1 or v_denied then
+    return case when v_shared >= 2 and p_denied then 'negation' end;
+  elsif v_shared < 1 or p_denied then
     return null;
   end if;
   -- A number after the verb is a value; one before it names a thing, as chapter 7 does.
@@ -267,7 +278,7 @@ begin
      or (v_one || v_other) && '{is,are,was,were,has,have,had,he,she,it,they,we,you,but,because,if,when,while,since,so,then,which,who,that,will,would,can,could,must,should}'::text[] then
     return null;
   end if;
-  v_named := v_a[v_begin + 1] ~ '[[:upper:]\d]' and v_b[v_begin + 1] ~ '[[:upper:]\d]';
+  v_named := p_theirs[v_begin + 1] ~ '[[:upper:]\d]' and p_ours[v_begin + 1] ~ '[[:upper:]\d]';
   -- Founded in and founded by are two relations.
   if pgmem.is_function_word(v_one[1]) and pgmem.is_function_word(v_other[1]) then
     return null;
@@ -284,6 +295,21 @@ begin
     else 'object' end;
 end;
 $$;
+comment on function pgmem.words_contradict is $$
+How the second of two sentences contradicts the first, by their words without negations (bare_words), as contradiction says it.
+
+denied: One of them denies more often.
+starts: The first begins with always or never.
+$$;
+
+
+create or replace function pgmem.contradiction(p_theirs text, p_ours text) returns text
+language sql immutable parallel safe
+begin atomic
+  select pgmem.words_contradict(pgmem.bare_words(pgmem.statement_text(p_theirs)), pgmem.bare_words(pgmem.statement_text(p_ours)),
+    pgmem.denials(pgmem.statement_text(lower(p_theirs))) <> pgmem.denials(pgmem.statement_text(lower(p_ours))),
+    lower(p_theirs) ~ '^(always|never)\M');
+end;
 comment on function pgmem.contradiction is $$
 How the second of two texts contradicts the first: object, number, date, negation or preference; null: not plainly.
 $$;
@@ -375,24 +401,28 @@ create or replace function pgmem.title_difference(
 )
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  c_means  constant text[] := '{with,via,using,through,by,as}';
-  c_ends   constant text[] := '{in,on,at,to,into,onto,from,under}';
-  c_clause constant text[] := '{is,are,was,were,has,have,if,when,while,unless,until,because,but,since,so,which,who,that,where}';
+  c_means  constant text[] := '{with,via,using,through,by,as}'::text[];
+  c_ends   constant text[] := '{in,on,at,to,into,onto,from,under}'::text[];
+  c_clause constant text[] := '{is,are,was,were,has,have,if,when,while,unless,until,because,but,since,so,which,who,that,where}'::text[];
   c_orders constant text[] := '{add,adopt,allow,archive,avoid,back,build,cache,call,change,check,choose,compress,copy,create,deploy'
     ',do,drop,encrypt,enforce,export,fetch,follow,generate,give,handle,have,hold,host,implement,index,install,introduce,keep,limit,load'
     ',log,make,maintain,manage,measure,migrate,monitor,move,name,pick,pin,place,prefer,print,process,publish,put,read,record,render'
     ',replace,report,require,retain,return,run,save,schedule,select,sell,send,serve,set,ship,show,sign,split,start,store,support,switch,sync,take,test'
-    ',track,try,turn,upgrade,use,validate,verify,write}';
+    ',track,try,turn,upgrade,use,validate,verify,write}'::text[];
   c_often  constant text := '\m(hourly|daily|nightly|weekly|monthly|quarterly|yearly|(every|each)( \w+)? \w+|(once|twice|\w+ times) (an?|per|each|every) \w+)$';
   c_ordinal constant text := '^(the )?(first|second|third|\w+th|last|\d+(st|nd|rd))$';
   v_theirs text := lower(p_theirs);
   v_ours   text := lower(p_ours);
-  v_x      text[] := pgmem.bare_words(v_theirs);
-  v_y      text[] := pgmem.bare_words(v_ours);
+  v_said   text := pgmem.statement_text(v_theirs);
+  v_says   text := pgmem.statement_text(v_ours);
+  v_x      text[] := pgmem.bare_words(v_said);
+  v_y      text[] := pgmem.bare_words(v_says);
   v_n      integer := cardinality(v_x);
   v_m      integer := cardinality(v_y);
   v_begin  integer := 0;
   v_end    integer := 0;
+  v_name   text;
+  v_word   text;
   v_before text[];
   v_after  text[];
   v_last   text;
@@ -403,7 +433,7 @@ declare
 begin
   is_apart := false;
   leads := false;
-  if pgmem.denials(v_theirs) <> pgmem.denials(v_ours) then
+  if pgmem.denials(v_said) <> pgmem.denials(v_says) then
     is_apart := true;
     v_a := pgmem.content_words(v_x);
     v_b := pgmem.content_words(v_y);
@@ -412,10 +442,21 @@ begin
     return;
   end if;
   -- A number that one alone has names another thing, or another value of it.
-  is_apart := exists (select from unnest(v_x) as w(word) where word ~ '\d' and strpos(pgmem.as_name(v_ours), pgmem.as_name(word)) = 0)
-    or exists (select from unnest(v_y) as w(word) where word ~ '\d' and strpos(pgmem.as_name(v_theirs), pgmem.as_name(word)) = 0);
-  axis := coalesce(pgmem.contradiction(v_theirs, v_ours),
-    case when is_apart and pgmem.differ_in_numbers(v_theirs, v_ours) then 'number' end);
+  if v_theirs ~ '\d' then
+    v_name := pgmem.as_name(v_ours);
+    foreach v_word in array v_x loop
+      is_apart := is_apart or v_word ~ '\d' and strpos(v_name, pgmem.as_name(v_word)) = 0;
+    end loop;
+  end if;
+  if not is_apart and v_ours ~ '\d' then
+    v_name := pgmem.as_name(v_theirs);
+    foreach v_word in array v_y loop
+      is_apart := is_apart or v_word ~ '\d' and strpos(v_name, pgmem.as_name(v_word)) = 0;
+    end loop;
+  end if;
+  axis := coalesce(pgmem.words_contradict(v_x, v_y, false, v_theirs ~ '^(always|never)\M'),
+    case when is_apart and v_theirs <> v_ours and v_theirs ~ '\d' and v_ours ~ '\d'
+      and pgmem.differ_in_numbers(string_to_array(v_said, ' '), string_to_array(v_says, ' ')) then 'number' end);
   while v_begin < least(v_n, v_m) and rtrim(v_x[v_begin + 1], 's') = rtrim(v_y[v_begin + 1], 's') loop
     v_begin := v_begin + 1;
   end loop;
@@ -427,6 +468,10 @@ begin
   v_one := v_x[v_begin + 1 : v_n - v_end];
   v_other := v_y[v_begin + 1 : v_m - v_end];
   if axis is not null or v_one = '{}' or v_other = '{}' then
+    return;
+  end if;
+  -- Most pairs are of two things that differ in more than one phrase.
+  if v_begin > 0 and greatest(cardinality(v_one), cardinality(v_other)) > 7 then
     return;
   end if;
   v_a := pgmem.content_words(v_one);
@@ -492,7 +537,7 @@ $$;
 create or replace function pgmem.title_form(p_title text) returns text
 language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
-  v_words text[] := pgmem.bare_words(lower(left(p_title, 300)));
+  v_words text[] := pgmem.bare_words(pgmem.statement_text(lower(left(p_title, 300))));
   v_form  text := pgmem.statement(lower(p_title));
 begin
   if v_form is not null then
@@ -520,17 +565,29 @@ end;
 comment on function pgmem.form_of is 'The form by which a memory is next to those that begin as it does; null: it has none.';
 
 
-create or replace function pgmem.differ_in_numbers(p_theirs text, p_ours text) returns boolean
+create or replace function pgmem.differ_in_numbers(p_theirs text[], p_ours text[]) returns boolean
 language plpgsql immutable parallel safe as $$
+declare
+  v_i integer := 1;
+  v_k integer := 1;
 begin
-  return p_theirs ~ '\d' and p_ours ~ '\d' and lower(p_theirs) <> lower(p_ours) and (
-    select t.words[1] = t.words[2] from (select array(
-      select string_agg(regexp_replace(w.word, '\d+', '#', 'g'), ' ' order by w.place)
-               filter (where not pgmem.is_function_word(w.word))
-      from unnest(array[lower(p_theirs), lower(p_ours)]) with ordinality as u(title, side)
-      cross join lateral unnest(pgmem.statement_words(u.title)) with ordinality as w(word, place)
-      group by u.side order by u.side) as words) t);
+  loop
+    while pgmem.is_function_word(p_theirs[v_i]) loop
+      v_i := v_i + 1;
+    end loop;
+    while pgmem.is_function_word(p_ours[v_k]) loop
+      v_k := v_k + 1;
+    end loop;
+    if p_theirs[v_i] is null or p_ours[v_k] is null then
+      return num_nulls(p_theirs[v_i], p_ours[v_k]) = 2;
+    elsif p_theirs[v_i] <> p_ours[v_k]
+        and regexp_replace(p_theirs[v_i], '\d+', '#', 'g') <> regexp_replace(p_ours[v_k], '\d+', '#', 'g') then
+      return false;
+    end if;
+    v_i := v_i + 1;
+    v_k := v_k + 1;
+  end loop;
 end;
 $$;
 comment on function pgmem.differ_in_numbers is
-  'Whether two titles say the same with other numbers, such as two versions of one server; small words do not count.';
+  'Whether the words of two titles are the same but for their numbers, such as two versions of one server; small words do not count.';

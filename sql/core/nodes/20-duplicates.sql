@@ -197,7 +197,7 @@ begin
   v_takes := pgmem.setting_float('dedup_supersede');
   v_waits := pgmem.setting_float('dedup_manual_review');
   for v_one in
-  select n.seq, exact.score,
+  select n.seq, n.id, n.title, exact.score,
          exists (select from unnest(n.title_tokens) as w(word) where word ~ '\d' and word <> all (words))
            or exists (select from unnest(words) as w(word) where word ~ '\d' and word <> all (n.title_tokens)) as is_numbered
   from pgmem.node n
@@ -213,24 +213,24 @@ begin
       or v_named >= c_named and (seq is not null or v_one.is_numbered and rival_seq is not null);
     exit when v_looked >= c_looked;
     v_looked := v_looked + 1;
-    select n.* into v_node from pgmem.node n where n.seq = v_one.seq;
-    v_differ := pgmem.title_difference(v_node.title, p_title);
+    v_differ := pgmem.title_difference(v_one.title, p_title);
     v_apart := v_differ.is_apart or v_differ.leads and v_one.score < v_takes;
     v_rival := v_differ.axis is not null and rival_seq is null;
     if seq is null and not v_apart and v_differ.axis is null then
       seq := v_one.seq;
-      id := v_node.id;
+      id := v_one.id;
       score := v_one.score;
       -- Beside a decision that the new one may replace others were left: they stay beside the new one.
       p_beside := p_beside || pgmem.held_beside(seq);
     elsif v_rival then
       rival_seq := v_one.seq;
-      rival_id := v_node.id;
+      rival_id := v_one.id;
       axis := v_differ.axis;
-      theirs := v_node.title;
+      theirs := v_one.title;
     end if;
     if v_named < c_named or v_one.seq in (seq, rival_seq) then
       v_named := v_named + 1;
+      select n.* into v_node from pgmem.node n where n.seq = v_one.seq;
       near := near || pgmem.as_near(v_node, v_one.score, words, case when v_one.seq = rival_seq then 'conflict'
         when v_one.seq <> seq or seq is null then 'beside' when v_one.score >= v_takes then 'replaced'
         when v_one.score >= v_waits then 'waits' else 'beside' end);

@@ -52,6 +52,7 @@ CONTRADICTIONS = [
     ("Store weights in grams", "Store weights in kilograms"),
     ("Read feature flags from ConfigCat", "Read feature flags from our own table"),
 ]
+SEAS = ("amber", "baltic", "coral", "dead", "east", "frozen", "great")
 OTHERS = [
     ("Write the cart service in Go", "Write the search service in Go"),
     ("Doctors can see the full history of a patient", "Nurses can see the full history of a patient"),
@@ -309,3 +310,17 @@ def test_titles_that_differ_in_how_often_in_the_day_of_a_month_or_in_consent_are
     for one, other in ((older, newer), (newer, older)):
         row = connection.execute("select axis from pgmem.title_difference(%s, %s)", (one, other)).fetchone()
         assert row == {"axis": axis}
+
+
+def test_a_save_beside_forty_near_titles_calls_few_functions_for_each(call: Call, rows: Rows) -> None:
+    call("save_session", objective="x", project_id="p")
+    for number in range(41):
+        title = f"Count {SEAS[number % 7]} {SEAS[number // 7]} {number} keeps its queue in {SEAS[number % 5]}"
+        if number == 40:
+            rows("select set_config('track_functions', 'all', true) as t")
+        call("save_decision", title=title, rationale=f"Measured as {number}.", project_id="p")
+    counted = rows("select funcname, calls from pg_stat_xact_user_functions where schemaname = 'pgmem'")
+    calls = {str(row["funcname"]): int(row["calls"]) for row in counted}
+    assert 5 < calls["title_difference"] <= 41
+    of_statements = ("bare_words", "denials", "words_contradict", "differ_in_numbers", "content_words")
+    assert sum(calls.get(name, 0) for name in of_statements) <= 5 * calls["title_difference"]
