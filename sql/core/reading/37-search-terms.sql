@@ -50,7 +50,7 @@ comment on function pgmem.inflections is
 
 
 create or replace function pgmem.query_lexemes(p_text text, p_config text) returns text[]
-language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
+language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_parted  text := pgmem.parted(left(p_text, 10000));
   v_lexemes text[] := tsvector_to_array(to_tsvector(p_config::regconfig, v_parted));
@@ -77,7 +77,7 @@ comment on function pgmem.query_lexemes(text, text) is
 
 -- Stop words between two words do not count in the query; in a text one word may lie between them.
 create or replace function pgmem.query_pairs(p_text text, p_config text) returns text[]
-language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
+language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   select coalesce(array_agg(distinct p.first || e'\x1f' || p.second), '{}') from (
     select w.lexeme as second, lag(w.lexeme) over (order by w.place) as first from (
       select u.lexeme, place from unnest(to_tsvector(p_config::regconfig, pgmem.parted(left(p_text, 2000)))) as u

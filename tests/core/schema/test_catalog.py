@@ -397,3 +397,12 @@ def test_the_statuses_that_free_a_content_are_those_of_its_unique_index(
     plan = rows("explain select from pgmem.node n where n.scope_key = 1 and n.tenant || '' = 'x' and n.content_hash = 'y'"
                 " and pgmem.keeps_content(n.status)")  # fmt: skip
     assert "node_content_unique" in str(plan)
+
+
+def test_no_immutable_function_reads_a_text_search_configuration_by_its_name(rows: Rows) -> None:
+    """A name means another configuration under another search_path, so a plan may not keep the answer."""
+    found = rows(
+        "select p.proname from pg_proc p where p.pronamespace = 'pgmem'::regnamespace and p.provolatile = 'i'"
+        " and (p.prosrc ~ '(p|v)_\\w*(config|language)::regconfig' or p.prosrc ~ 'pgmem\\.(own_stems|query_lexemes)\\(')"
+    )
+    assert [row["proname"] for row in found] == []
