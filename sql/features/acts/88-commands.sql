@@ -131,7 +131,7 @@ begin
         end if;
       elsif v_word = '--' then
         flags := flags || '--'::text;
-      elsif program in ('echo', 'printf', 'read', 'export', 'alias') then
+      elsif program in ('echo', 'printf', 'read', 'export', 'alias') and v_word !~ '^\$\{?\w' then
         continue;
       elsif program in ('grep', 'rg', 'ag', 'sed', 'awk', 'jq', 'perl') and cardinality(args) = 0 and cardinality(words) = 0
             and not 'e' = any (flags) then
@@ -225,7 +225,7 @@ begin atomic
     ('npm|pnpm|yarn|bun', '^audit fix\M', null, 'update dependency'),
     ('npm|pnpm|yarn|bun', '', '^(g|global)$', 'global'),
     ('npm|pnpm|yarn|bun', '', '^(f|force|legacy-peer-deps)$', 'force'),
-    ('npm|pnpm|yarn|bun', '^(npm )?publish\M', null, 'publish release package'),
+    ('npm|pnpm|yarn|bun', '^(npm )?publish\M', null, 'publish release package registry'),
     ('npm|pnpm|yarn|bun', '^unpublish\M', null, 'unpublish delete package'),
     ('npm|pnpm|yarn|bun', '^version\M', null, 'release version'),
     ('npm|pnpm|yarn|bun', '^(test|t)\M', null, 'test run'),
@@ -303,7 +303,7 @@ begin atomic
     ('terraform|tofu|terragrunt', '', '^(auto-approve|yes)$', 'unattended'),
     ('terraform|tofu|terragrunt', '^(plan|show|validate|fmt|output)\M', null, 'read'),
     ('ansible-playbook', '', null, 'run apply deploy'),
-    ('ansible-playbook', '', '^(check|C)$', 'read'),
+    ('ansible-playbook', '', '^(check|C)$', 'read dryrun'),
     ('vercel|netlify|now|surge|wrangler|firebase|fly|flyctl|heroku|serverless|sls|sam|eb|railway|render|gcloud|az|aws|amplify|skaffold|kamal|cap|dokku',
      '\m(deploy|release|publish|promote)\M', null, 'deploy'),
     ('vercel|now|heroku', '^$', null, 'deploy'),
@@ -336,7 +336,8 @@ begin atomic
     ('eslint|ruff|flake8|pylint|mypy|tsc|clippy|shellcheck|biome|stylelint|golangci-lint|rubocop', '', null, 'lint check'),
     ('ruff', '^format\M', null, 'format'),
     ('prettier|black|isort|gofmt|rustfmt|autopep8|yapf|clang-format', '', null, 'format'),
-    ('eslint|ruff|biome|rubocop', '', '^(fix|write|autocorrect)$', 'edit'),
+    ('eslint|ruff|biome|rubocop', '', '^(fix|write|autocorrect|autocorrect-all)$', 'edit'),
+    ('rubocop', '', '^[aA]$', 'edit autocorrect'),
     ('make|just|task|rake|npm|pnpm|yarn|bun|invoke|nx|turbo|gulp|grunt', '', null, 'run'),
     ('rm|unlink|shred|rmdir|trash|del', '', null, 'delete'),
     ('rm', '', '^(r|R|recursive)$', 'recursive'),
@@ -355,7 +356,8 @@ begin atomic
     ('find', '', '^delete$', 'delete'),
     ('kill|pkill|killall|taskkill', '', null, 'stop kill process'),
     ('systemctl|service|launchctl|supervisorctl|pm2', '\m(stop|disable|kill|delete)\M', null, 'stop service'),
-    ('systemctl|service|launchctl|supervisorctl|pm2', '\m(restart|reload)\M', null, 'restart service'),
+    ('systemctl|service|launchctl|supervisorctl|pm2', '\mrestart\M', null, 'restart service'),
+    ('systemctl|service|launchctl|supervisorctl|pm2', '\mreload\M', null, 'reload service'),
     ('systemctl|service|launchctl|supervisorctl|pm2', '\m(start|enable)\M', null, 'start service'),
     ('reboot|shutdown|halt|poweroff', '', null, 'restart stop machine'),
     ('curl|wget|http|httpie', '', null, 'download network request'),
@@ -368,6 +370,7 @@ begin atomic
     ('vault|aws-vault|op|gpg|openssl|security|pass|doppler|sops', '', null, 'secret'),
     ('*', '', '^(no-verify|husky=0|husky_skip_hooks=1)$', 'skiphooks'),
     ('*', '', '^(prod|production)$', 'production'),
+    ('*', '', '^(dry-run|whatif|noop|just-print)$', 'read dryrun'),
     ('*', '', '^(insecure|no-check-certificate|no-verify-ssl|insecure-skip-tls-verify|skip-tls-verify|trusted-host|allow-insecure|tls-skip-verify|ssl-no-verify)$|tls_reject_unauthorized=0|ssl_no_verify=', 'insecure'),
     ('curl|http', '', '^k$', 'insecure'),
     ('git', 'sslverify[= ](false|0)', null, 'insecure'),
@@ -396,6 +399,7 @@ begin atomic
     ('arg', '(^|[^a-z])(staging|stage|stg)($|[^a-z])', 'staging'),
     ('arg', '(^|[/@.-])(registry\.npmjs\.org|pypi\.org|crates\.io)', 'registry'),
     ('arg', '^(s3|gs|az)://', 'bucket'),
+    ('arg', '^\$\{?\w*(password|passwd|secret|token|api_?key|credential)', 'envfile secret'),
     ('path', '(^|/)\.env(\.|$|rc)|(^|/)(secrets?|credentials?)(\.|/|$)|\.(pem|key|p12|pfx|kdbx)$|(^|/)id_(rsa|ed25519)|(^|/)\.(netrc|npmrc|pypirc|pgpass|aws)', 'envfile secret'),
     ('path', '(^|/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock|pnpm-lock\.yaml|bun\.lockb?|poetry\.lock|uv\.lock|pdm\.lock|pipfile\.lock|cargo\.lock|gemfile\.lock|composer\.lock|go\.sum|flake\.lock)$', 'lockfile'),
     ('path', '(^|/)(migrations?|alembic/versions|db/migrate|versions)/|(^|/)v\d+__', 'migration'),

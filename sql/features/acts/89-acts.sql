@@ -8,7 +8,10 @@
 --   verb      one of its acts is one of the command; the words after without, unless or when are a condition
 --   targets   of each kind of thing that it names (a branch, an environment, data, a kind of file) the command has one
 --   program   a program that it names is that of the command, or it names another one of the same family as the one to use
---   object    an ordinary verb (delete, edit, run) needs more: its object is one of the command's, in words or in kind
+--   object    an ordinary verb (delete, edit, run) needs more: the head of its object is one of the command's, in words or in kind;
+--             of the other words few may be missing
+--   heeded    a command that does as the rule says is brought nothing: what comes first is on the line, the wanted flag is there, the
+--             place is the one that the rule allows, the thing to use in its place is used
 --
 -- Words are compared by their stems; the acts and things that words stand for are act_words, in English, German, Spanish,
 -- French and Chinese. Nothing is learned and nothing guessed: a word that is not there is compared as it is.
@@ -61,7 +64,8 @@ begin atomic
     ('test', 'general', 'test testing suite suites testen prueba* teste* 测试'),
     ('build', 'general', 'build bauen compil* construir* 构建 编译'),
     ('stop', 'general', 'stop down shut terminate stopp* deten* arret* 停止 关闭'),
-    ('restart', 'general', 'restart reboot reload neustart* reinici* redemarr* 重启'),
+    ('restart', 'general', 'restart reboot bounce neustart* reinici* redemarr* 重启'),
+    ('reload', 'general', 'reload'),
     ('update', 'general', 'update upgrade bump aktualisier* actualiz* actualis* 更新 升级'),
     ('add', 'general', 'add adding hinzufug* anad* agreg* ajout* 添加'),
     ('open', 'general', 'open abrir offne* ouvrir ouvre* 打开'),
@@ -69,7 +73,7 @@ begin atomic
     ('move', 'general', 'move rename verschieb* umbenenn* mover* deplac* renomm* 移动'),
     ('copy', 'general', 'copy kopier* copia* copie* 复制'),
     ('download', 'general', 'download fetch curl herunterlad* descarg* telecharg* 下载'),
-    ('send', 'general', 'upload send hochlad* senden envi* envoy* 上传 发送'),
+    ('send', 'general', 'upload send post email mail notify announce transmit forward hochlad* senden envi* envoy* 上传 发送'),
     ('query', 'general', 'query select abfrag* consult* 查询'),
     ('configure', 'general', 'configure'),
     ('close', 'general', 'close'),
@@ -125,8 +129,9 @@ begin atomic
     ('hooks', 'hooks', 'hook hooks precommit prepush 钩子'),
     ('history', 'history', 'history historie historia historique 历史'),
     -- Words that say how a clause is meant.
+    ('harm', 'harm', 'breaks break broke fails corrupts loses hangs misses wrecks ruins crashes damages'),
     ('no', 'no', 'never not no none nobody nothing neither nor cannot mustnt forbidden prohibited banned disallowed offlimits avoid refrain handsoff '
-      'protected readonly untouched untouchable gone retired obsolete nie niemals nicht kein* verboten tabu nunca jamas prohibid* ningun* evita* ne jamais pas interdit* aucun* defense eviter '
+      'protected readonly frozen immutable sealed sacred untouched untouchable gone retired obsolete nie niemals nicht kein* verboten tabu nunca jamas prohibid* ningun* evita* ne jamais pas interdit* aucun* defense eviter '
       '禁止 不要 不得 切勿 不能 不可 严禁 请勿 别 勿'),
     ('ask', 'ask', 'ask asks asking confirm confirmation approval permission frag* ruckfrage pregunt* demand* 询问 确认'),
     ('only', 'only', 'only solely exclusively alone nur solo solamente unicamente seulement uniquement 只能 仅'),
@@ -139,8 +144,9 @@ begin atomic
     ('word', 'word', 'isnot please just also even any anything everything everywhere something anyone someone people we you i us our your yourself '
       'directly straight direct direkt directamente directement ever again must should shall need needs may might let lets make makes use uses used using reach go goes do does put take takes tear carry '
       'be been being by hand own first new one ones time times together anymore immer bitte alle jed* favor '
+      'laptop laptops locally manually terminal session plain bare naked get gets getting got leave leaves keep keeps kept stay stays remain remains '
       'darf durfen soll sollen muss mussen kann konnen wird debe deben puede pueden doit doivent peut peuvent usar uses utiliza* verwende* benutz* nutze* utilise* hacer hagas faire machen directo directa direct nirgends nirgendwo nowhere anywhere here hier existing current previous last older '
-      'published shared pushed local big small large manual other unrelated real actual live common already people tool tools '
+      'published shared pushed local big small large manual other unrelated real actual common already people tool tools '
       'branch branches code codes file files folder folders directory repository repo repositories package packages dependency dependencies library libraries module command commands '
       'remote origin upstream change changes project projects data stack machine machines agent agents server servers cluster resource resources service services release '
       'python javascript typescript rust java ruby golang sql shell bash web app application applications '
@@ -168,7 +174,8 @@ begin atomic
     ('containers', 'docker podman nerdctl'),
     ('javascript tests', 'jest vitest mocha ava jasmine'),
     ('python tests', 'pytest unittest nose nose2'),
-    ('python format', 'black autopep8 yapf'),
+    ('python format', 'black autopep8 yapf ruff'),
+    ('python lint', 'flake8 pylint ruff pyflakes pycodestyle'),
     ('javascript format', 'prettier biome standard'),
     ('infrastructure', 'terraform tofu pulumi cdk'),
     ('search', 'grep rg ag ack'),
@@ -179,6 +186,22 @@ begin atomic
 end;
 comment on function pgmem.program_families is
   'Programs that take the place of each other: a rule that says which one to use concerns the others.';
+
+
+create or replace function pgmem.program_subjects(p_program text) returns text[]
+language sql immutable
+begin atomic
+  -- words: as is below
+  select coalesce(array_agg(w.word), '{}')
+  from (values
+    ('manage.py django-admin', 'django'), ('alembic', 'sqlalchemy'), ('rails rake bundle gem', 'ruby rails'), ('kubectl oc helm k9s', 'kubernetes k8s cluster'),
+    ('psql pg_dump pg_restore', 'postgres postgresql sql'), ('mysql mariadb', 'mysql sql'), ('cargo rustup', 'rust'), ('npm npx pnpm yarn bun node', 'javascript node'),
+    ('pip pip3 uv poetry pipenv pdm python', 'python'), ('docker podman', 'docker'), ('aws', 'amazon aws'), ('gcloud gsutil', 'google gcp'), ('az', 'azure'),
+    ('gh', 'github'), ('glab', 'gitlab'), ('systemctl journalctl', 'systemd'), ('ansible-playbook', 'ansible'), ('terraform tofu', 'terraform'), ('composer', 'php'), ('mix', 'elixir')
+  ) f(programs, words) cross join lateral unnest(string_to_array(f.words, ' ')) as w(word)
+  where p_program = any (string_to_array(f.programs, ' '));
+end;
+comment on function pgmem.program_subjects is 'The words by which people name the subject of a program: kubernetes for kubectl.';
 
 
 create or replace function pgmem.plain_letters(p_text text) returns text
@@ -196,10 +219,14 @@ begin atomic
   -- Expressions of several words that stand for one; then words, paths, flags, signs, and runs of Chinese.
   select m.place, m.found[1]
   from regexp_matches(
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+    regexp_replace(
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       translate(pgmem.plain_letters(left(p_text, 700)), '’“”„«»', '''"""""'),
+      '\m(instead of|rather than) (it|them|that|this|those)\M', ' ', 'g'),
       '[, ]*\m(instead of|rather than|anstatt|statt|au lieu d[e'']|en vez de|en lugar de)\M', ' ; never ', 'g'),
       '\m(by|for) (the |our )?(\w+ ){1,2}(only|alone)\M|\monly (by|for|through|via) (the |our )?\w+', ' only ', 'g'),
       '\m(is|are) (not|never|no longer) (used|done|touched|needed here)\M', 'never \3', 'g'),
@@ -210,6 +237,16 @@ begin atomic
       '\mno (new|more|additional|extra|further) (runtime )?(dependency|dependencies|packages?|library|libraries)\M', 'never install', 'g'),
       '\mprefer(s|red)? ([\w-]+) (to|over) ([\w-]+)', 'use \2 ; avoid \4', 'g'),
       '\mripgrep\M', 'rg', 'g'),
+      -- What stays unread is not to be read.
+      '\m(stays?|remains?|keeps?|kept|leaves?|left|is|are|be) (([\w./-]+ ){0,3})un(?!der|til|less|it|ion)(\w{3,})\M', ' never \4 \2', 'g'),
+      '\m(stays?|remains?|keeps?) (switched |turned |well |far )?(off|disabled|away|clear|out)\M', ' never ', 'g'),
+      '\m(leaves?|leaving|left) (out|off)\M', 'skip', 'g'),
+      '\m(is|are) (only |just |meant |there )*for (reading|reads|read access|queries)\M', 'readonly', 'g'),
+      '\mnot even [^.;:,]*', ' ', 'g'),
+      '\m(nobody|no one|none|nothing|niemand) (but|except|other than|ausser) (the |our |a |der |die )?(\w+ \w+(?= \w+s\M)|\w+)', 'nobody', 'g'),
+      '\m(is|are) (no longer|not) (installed|available|supported|maintained|in use|here|there|wanted|welcome)\M', 'gone', 'g'),
+      '\m(leave|keep|let)s? ([\w./-]+ ){0,5}as (it|they) (is|are)\M', '\& readonly', 'g'),
+      '\mdry[- ]runs?\M', 'dryrun', 'g'),
       '\m(append|insert)[- ]only\M', 'readonly', 'g'),
       '\mlock[- ]files?\M', 'lockfile', 'g'),
       '\m(system(-wide)?|operating system|os|apt|global system) packages?\M', 'systempackages', 'g'),
@@ -227,7 +264,7 @@ begin atomic
       '\m(pre)[- ](commit|push)( hooks?)?\M', 'hooks', 'g'),
       '\s[—–-]\s', ' ; ', 'g'),
       '''(re|ve|ll|s|m|d)\M', '', 'g'),
-    $re$[\u3040-\u30ff\u3400-\u9fff]+|(?<![\w/])--?[a-z][\w-]*|[\w*~@\[-]*[./*][\w./*@~()\[\]-]*[\w/*\]]|\w+|[.!?;:,\n。！？；：，]$re$, 'g')
+    $re$[\u3040-\u30ff\u3400-\u9fff]+|(?<![\w/])--?[a-z][\w-]*|\w[\w.-]*/(?=[\s,;:]|$)|[\w*~@\[-]*[./*][\w./*@~()\[\]-]*[\w/*\]]|\w+|[.!?;:,\n。！？；：，]$re$, 'g')
     with ordinality as m(found, place);
 end;
 comment on function pgmem.rule_words is
@@ -292,6 +329,12 @@ begin atomic
     select s.word, l.concept, l.kind, 4, 0
     from said s join lexicon l on pgmem.word_stem(l.word) = s.stem
     where not l.begins and not l.inside and l.kind in ('act', 'general', 'skip', 'ask') and l.concept not in ('migrate', 'print')
+    union all
+    -- regenerate, redeploy, bepushen
+    select s.word, l.concept, l.kind, 5, 0
+    from said s join lexicon l on pgmem.word_stem(l.word) = pgmem.word_stem(regexp_replace(s.word, '^(re|be|auto)', ''))
+      or l.begins and strpos(regexp_replace(s.word, '^(re|be|auto)', ''), l.word) = 1
+    where s.word ~ '^(re|be|auto)\w{4}' and not l.inside and l.kind in ('act', 'general')
   )
   (select distinct on (f.word) f.word, f.concept, f.kind from found f order by f.word, f.rank, f.kind = 'word', f.size desc, f.concept)
   union all
@@ -357,7 +400,8 @@ create or replace function pgmem.acts_of(
   concepts text[],
   names text[],
   paths text[],
-  args text[]
+  args text[],
+  before text[]
 )
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 #variable_conflict use_variable
@@ -367,7 +411,9 @@ declare
   v_sql   text;
   v_more  text;
   v_tool  text := lower(coalesce(p_tool, ''));
+  v_branch text := p_branch;
 begin
+  before := '{}';
   for v_one in select s.* from pgmem.simple_commands(coalesce(p_command, '')) s limit 20 loop
     program := v_one.program;
     words := v_one.words;
@@ -384,7 +430,9 @@ begin
       concepts := '{read}';
     elsif concepts = '{}' and program ~ '^[a-z][\w-]+$' then
       -- The words of a program that act_forms does not know are its effect.
-      concepts := array(select distinct m.concept from pgmem.words_meant(words[:2]) m where m.kind in ('act', 'general'));
+      concepts := '{unknown}'::text[] || array(
+        select distinct m.concept from pgmem.words_meant(array(select w from unnest(words[:2]) x cross join lateral regexp_split_to_table(x, '[^a-z0-9]+') w)) m
+        where m.kind in ('act', 'general'));
     end if;
     -- The name of a recipe is its effect.
     if program in ('make', 'just', 'task', 'rake', 'invoke', 'nx', 'turbo', 'gulp', 'grunt')
@@ -408,18 +456,19 @@ begin
       else args end;
     paths := array(select regexp_replace(p, '^\./', '') from unnest(paths) p where p !~ '\s|^-' and p <> '' and (p ~ '[./]' or program in ('rm', 'cat', '>', 'tee', 'touch')));
     if 'database' = any (concepts) then
-      v_sql := lower(array_to_string(args, ' '));
+      v_sql := lower(array_to_string(case when exists (select from unnest(args) a where a ~ '\s')
+        then array(select a from unnest(args) a where a ~ '\s') else args end, ' ; '));
       concepts := concepts || array(select distinct c from pgmem.target_forms() t cross join lateral unnest(string_to_array(t.concepts, ' ')) c
         where t.of = 'sql' and v_sql ~ t.form);
     end if;
     if program = 'git' then
       concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t cross join lateral unnest(args) a
         where t.of = 'ref' and 'push' = any (concepts) and lower(a) ~ t.form);
-      if p_branch is not null and (concepts && '{commit,merge,rebase,amend,cherrypick,revert}'
+      if v_branch is not null and (concepts && '{commit,merge,rebase,amend,cherrypick,revert}'
           or 'push' = any (concepts) and cardinality(array(select a from unnest(args) a where a <> 'push')) < 2) then
-        concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t where t.of = 'ref' and lower(p_branch) ~ t.form);
+        concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t where t.of = 'ref' and lower(v_branch) ~ t.form);
       end if;
-    elsif not 'read' = any (concepts) or program = 'kubectl' then
+    elsif not 'read' = any (concepts) or program in ('kubectl', 'echo', 'printf') then
       concepts := concepts || array(select distinct t.concepts from pgmem.target_forms() t
         cross join lateral unnest(args || v_one.flags) a where t.of = 'arg' and lower(a) ~ t.form);
     end if;
@@ -431,10 +480,19 @@ begin
        and not flags && '{k,p,package,filter,test,run,t,m,lf,last-failed,only-changed,changed,onlychanged,related,F,testNamePattern,g,grep,e,E}' then
       concepts := concepts || '{everything}'::text[];
     end if;
-    names := array(select distinct pgmem.word_stem(n) from unnest(args || words || program) a cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n
-      where n <> '');
+    names := array(select distinct pgmem.word_stem(n) from unnest(args || words || program || array(select g from unnest(flags) g where length(g) > 2)
+        || pgmem.program_subjects(program) || concepts || case when program = 'git' and concepts && '{commit,merge,rebase,amend,cherrypick,revert,reset}' then array[v_branch] else '{}' end) a
+      cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n where n <> ''
+      -- simctl is of the simulator, steamcmd of Steam
+      union select regexp_replace(program, '-?(ctl|cli|cmd)$', '') where program ~ '\w{3}(ctl|cli|cmd)$'
+      union select regexp_replace(w, '-?(ctl|cli|cmd)$', '') from unnest(words) w where w ~ '^\w{3,}(ctl|cli|cmd)$');
     return next;
+    before := before || names;
+    if program = 'git' and words[1] in ('checkout', 'switch') and words[2] is not null and not flags && '{--,p,patch}' then
+      v_branch := args[cardinality(args)];  -- what follows on the line is on that branch
+    end if;
   end loop;
+  before := '{}';
   if p_path is not null then
     program := '';
     words := '{}';
@@ -458,7 +516,7 @@ begin
       || array(select distinct c from pgmem.target_forms() t cross join lateral unnest(string_to_array(t.concepts, ' ')) c
                where t.of = 'sql' and v_more ~ 'sql|query|postgres|mysql|sqlite|database' and lower(args[1]) ~ t.form);
     names := array(select distinct pgmem.word_stem(n) from unnest(words || program || args) a
-      cross join lateral regexp_split_to_table(lower(a), '[^[:alnum:]]+') n where n <> '');
+      cross join lateral regexp_split_to_table(lower(regexp_replace(a, '([a-z])([A-Z])', '\1 \2', 'g')), '[^[:alnum:]]+') n where n <> '');
     return next;
   end if;
 end;
@@ -467,9 +525,19 @@ comment on function pgmem.acts_of is $$
 The effects of a call of a tool: a row for each command of a line, or one for an edit or another tool.
 
 concepts: The acts and things that act_words names, of programs, arguments, paths and statements of SQL.
-names: The stems of all words of its arguments.
+names: The stems of all words of its arguments and flags, and of the subjects that its program stands for.
+before: The names of the commands before it on the line.
 paths: The files that it changes, or reads where it only reads.
 $$;
+
+
+create or replace function pgmem.is_among(p_word text, p_names text[]) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select pgmem.word_stem(p_word) = any (p_names)
+    or p_word ~ '_' and array(select pgmem.word_stem(w) from regexp_split_to_table(p_word, '_+') w where w <> '') <@ p_names;
+end;
+comment on function pgmem.is_among is 'Whether a word is one of the names of an act, by its stem, or all parts of a name with underscores are.';
 
 
 create or replace function pgmem.rule_meets(
@@ -482,265 +550,476 @@ create or replace function pgmem.rule_meets(
   p_flags text[],
   p_act text[],
   p_names text[],
-  p_paths text[]
+  p_paths text[],
+  p_before text[] default '{}',
+  p_person boolean default true
 ) returns smallint
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
   v_size     integer := cardinality(p_words);
   v_at       integer := 1;
   v_end      integer;
+  v_next     integer;
   v_from     integer;
   v_to       integer;
   v_i        integer;
+  v_when     integer;
+  v_word     text;
   v_kind     text;
+  v_stem     text;
   v_best     smallint := 0;
+  v_level    smallint;
   v_no       boolean;
   v_ask      boolean;
   v_limits   boolean;
+  v_needs    boolean;
+  v_harms    boolean;
+  v_by       boolean;
   v_it       boolean;
+  v_skips    boolean;
+  v_general  boolean;
+  v_seen     boolean;
+  v_reason   boolean := false;
+  v_topic    boolean;
+  v_follows  boolean;
+  v_passive  boolean;
+  v_ok       boolean;
+  v_family   boolean;
+  v_mine     boolean;
+  v_path     boolean;
+  v_complied boolean;
+  v_prep     text;
+  v_head     text;      -- the last word of the object
+  v_closed   boolean;   -- whether the object has ended
+  v_reached  boolean;   -- whether it is said where to
+  v_wants    boolean;
+  v_states   boolean;
+  v_sub      boolean;  -- whether a verb is the sub-command of a program: dbt run
+  v_ellipsis boolean;
+  v_against  boolean := false;
+  v_if_verbs text[];
+  v_last_places text[] := '{}';
+  v_about_places text[] := '{}';
   v_verbs    text[];
-  v_sure     text[];
+  v_raw      text[];
+  v_met      text[];
   v_things   jsonb;
-  v_last     jsonb := '{}';
   v_programs text[];
   v_paths    text[];
-  v_paths_before text[] := '{}';
-  v_unknown  text[];
-  v_object   text;
-  v_met      text[];
-  v_thing    boolean;
-  v_path     boolean;
-  v_named    boolean;
-  v_family   boolean;
-  v_follows  boolean;
   v_flags    text[];
-  v_seen     boolean;
-  v_is_skip  boolean;
-  v_history  boolean;
-  v_general  boolean;
-  v_always   boolean;
-  v_raw      text[];
-  v_verbs_before text[] := '{}';
-  v_unknown_before text[] := '{}';
-  v_object_before text;
-  v_general_before boolean := false;
-  v_of       text[] := '{}';
+  v_object   text[];
+  v_places   text[];
+  v_loose    text[];
+  v_who      text[];
+  v_without  text[];
+  v_allowed  text[];
+  v_last     jsonb := '{}';
+  v_last_programs text[] := '{}';
+  v_last_paths text[] := '{}';
+  v_last_object text[] := '{}';
+  v_last_verbs text[] := '{}';
+  v_last_general boolean := false;
+  v_about    jsonb := '{}';    -- of a clause that only says when or about which thing, for the one behind it
+  v_about_programs text[] := '{}';
+  v_about_object text[] := '{}';
+  v_hits     numeric;
+  v_misses   numeric;
+  v_named    integer;
+  v_strange  boolean := 'unknown' = any (p_act);
 begin
   while v_at <= v_size loop
+    -- A clause: up to a sign, a conjunction, or a comma behind which something new is said.
+    if p_words[v_at] in ('so', 'but', 'and', 'und', 'aber') and v_at < v_size then
+      v_at := v_at + 1;
+    end if;
     v_end := v_at;
-    while v_end <= v_size and p_kinds[v_end] <> 'end'
-          and not (p_kinds[v_end] = 'comma' and v_end > v_at and p_kinds[v_end + 1] in ('no', 'only', 'ask')) loop
+    while v_end <= v_size and p_kinds[v_end] <> 'end' loop
+      exit when v_end > v_at and p_words[v_end] in ('so', 'but', 'otherwise', 'else', 'because', 'since', 'weil', 'sonst', 'denn', 'sondern', 'aber', 'porque', 'pero', 'mais', 'car', 'puisque');
+      exit when v_end > v_at + 1 and p_kinds[v_end] = 'no' and p_kinds[v_end - 1] in ('program', 'flag', 'and');
+      if v_end > v_at and p_kinds[v_end] = 'comma' and v_end < v_size then
+        exit when p_kinds[v_end + 1] in ('no', 'only', 'ask', 'always', 'before') or p_kinds[v_at] in ('when', 'before');
+        v_i := coalesce((select min(n) from generate_series(v_end + 2, least(v_end + 4, v_size)) n where p_kinds[n] in ('and', 'comma')), 0);
+        exit when v_i = 0 and (p_kinds[v_end + 2] = 'no' or p_kinds[v_end + 3] = 'no' and p_words[v_end + 2] <> 'and' or p_kinds[v_end + 1] in ('act', 'general', 'it')
+          or p_words[v_end + 1] in ('the', 'a', 'an', 'this', 'that', 'we', 'they', 'he', 'she', 'our', 'it', 'use', 'run', 'leave', 'keep', 'der', 'die', 'das', 'el', 'la', 'le')
+          or p_kinds[v_end + 1] = 'program' and p_kinds[v_end + 2] in ('act', 'general', 'unknown') and not 'no' = any (p_kinds[v_at:v_end]));
+      end if;
       v_end := v_end + 1;
     end loop;
-    v_follows := p_words[v_end] = ':' and v_end < v_size;  -- the words after it say the meaning
-    v_no := exists (select from unnest(p_words[v_at:v_end - 1], p_kinds[v_at:v_end - 1]) with ordinality as w(word, kind, n)
-      where w.kind = 'no' and (p_standing or w.word not in ('nobody', 'none', 'nothing', 'neither', 'nor', 'no')
-        -- "Nobody pushes to main" is a rule, "nobody pushed to main" is a report.
-        or w.n = 1 and not exists (select from unnest(p_words[v_at:v_end - 1]) t(word)
-          where t.word ~ '^(was|were|had|did)$' or t.word ~ '[a-z]ed$' and not p_words[v_at:v_end - 1] && '{may,must,is,are,be}')));
-    v_ask := 'ask' = any (p_kinds[v_at:v_end - 1]);
-    v_limits := 'only' = any (p_kinds[v_at:v_end - 1]);
-    v_always := 'always' = any (p_kinds[v_at:v_end - 1]);
-    v_from := v_at;
-    v_to := v_end - 1;
-    v_i := array_position(p_kinds[v_at:v_end - 1], 'before');
-    if v_i is not null and v_at + v_i - 1 < v_end - 1 then
-      if v_i = 1 then  -- "Before you push, …"
-        v_i := array_position(p_kinds[v_at:v_end - 1], 'comma');
-        v_to := case when v_i is null then v_at - 1 + coalesce((select min(n) from unnest(p_kinds[v_at:v_end - 1]) with ordinality as k(kind, n)
-          where k.kind in ('act', 'general')), v_end - v_at)::integer else v_at + v_i - 2 end;
-      else
-        v_from := v_at + v_i;
-      end if;
-      v_no := false;
-      v_limits := true;
-    else
-      v_i := array_position(p_kinds[v_at:v_end - 1], 'when');
-      if v_i is not null and v_i > 2 and p_kinds[v_at:v_at + v_i - 2] && '{act,general,skip,program,literal}' then
-        v_to := v_at + v_i - 2;
-        v_limits := v_limits or p_words[v_at + v_i - 1] not in ('because', 'since', 'so', 'as', 'that', 'which');
-      end if;
-    end if;
-
-    v_verbs := '{}'; v_sure := '{}'; v_things := '{}'; v_programs := '{}'; v_paths := '{}'; v_unknown := '{}'; v_flags := '{}';
-    v_it := false; v_object := null; v_seen := false; v_is_skip := false; v_history := false; v_general := false; v_raw := '{}';
-    for v_i in v_from .. v_to loop
-      v_kind := p_kinds[v_i];
-      if v_kind = 'general' and v_i > 1 and p_words[v_i - 1] in ('the', 'a', 'an', 'our', 'your', 'this') and p_kinds[v_i + 1] in ('word', 'unknown')
-           and not pgmem.is_small_word(p_words[v_i + 1])
-         or v_kind = 'act' and v_seen and p_words[v_i] in ('commits', 'commit') and p_kinds[v_i - 1] in ('act', 'general', 'word')
-           and not 'and' = any (p_kinds[v_from:v_i]) and not 'comma' = any (p_kinds[v_from:v_i]) and not v_verbs <@ '{edit}' then
-        if v_seen and v_object is null then v_object := ''; end if;  -- a noun: the build machine, amend commits
-      elsif v_kind in ('act', 'general') then
-        v_raw := v_raw || p_words[v_i];
-        v_verbs := v_verbs || p_concepts[v_i];
-        v_general := v_general or v_kind = 'general';
-        v_seen := true;
-      elsif v_kind in ('branch', 'env', 'data', 'file', 'system', 'how', 'scope', 'request') then
-        v_things := jsonb_set(v_things, array[v_kind], coalesce(v_things -> v_kind, '[]') || to_jsonb(p_concepts[v_i]));
-        if v_seen and v_object is null then v_object := ''; end if;
-      elsif v_kind = 'program' then
-        v_programs := v_programs || p_concepts[v_i];
-      elsif v_kind = 'literal' then
-        v_paths := v_paths || p_words[v_i];
-        if v_seen and v_object is null then v_object := ''; end if;
-      elsif v_kind = 'flag' then
-        v_flags := v_flags || ltrim(p_words[v_i], '-');
-      elsif v_kind = 'it' then
-        v_it := true;
-      elsif v_kind = 'skip' then
-        v_is_skip := true;
-      elsif v_kind in ('hooks', 'history') then
-        v_history := v_history or v_kind = 'history';
-        if v_kind = 'hooks' then v_unknown := v_unknown || 'hooks'::text; end if;
-      elsif v_kind = 'comma' and v_seen and (v_object is not null or v_unknown <> '{}') then
-        exit when v_verbs <> '{}' and not p_kinds[v_i + 1] in ('act', 'general') and p_kinds[v_i + 1] <> 'literal'
-          and not exists (select from unnest(p_kinds[v_i + 1:v_to]) k where k in ('branch', 'env', 'program'));
-      elsif v_kind = 'comma' and (v_seen and v_it or v_no and v_programs <> '{}' and p_kinds[v_i + 1] not in ('program', 'and')) then
-        exit;
-      elsif v_kind = 'unknown' and not v_seen and p_kinds[v_from] in ('only', 'no') and p_kinds[v_from + 1] <> 'unknown'
-            and p_words[v_from] in ('only', 'nobody', 'nur', 'solo', 'seul', 'niemand', 'nadie', 'personne')
-            and exists (select from unnest(p_kinds[v_i + 1:v_to]) k where k in ('act', 'general')) then
-        continue;  -- who may
-      elsif v_kind = 'unknown' then
-        if v_seen and v_object is null and p_kinds[v_i - 1] <> 'and' then v_object := p_words[v_i]; end if;
-        v_unknown := v_unknown || p_words[v_i];
-      end if;
-    end loop;
-    if v_is_skip and v_verbs && '{insecure}' then
-      v_verbs := '{insecure}';
-      v_things := '{}';
-      v_flags := '{}';
-      v_unknown := '{}';
-      v_object := null;
-    elsif v_is_skip and ('hooks' = any (v_unknown) or 'skiphooks' = any (v_verbs)) then
-      v_verbs := '{skiphooks}';
-      v_things := '{}';
-      v_flags := '{}';
-      v_unknown := '{}';
-      v_object := null;
-    elsif v_history and (v_verbs && '{edit,rewrite,delete}') or 'edit' = any (v_verbs) and 'commit' = any (v_verbs) then
-      v_verbs := '{rewrite}';
-      v_unknown := array_remove(v_unknown, 'hooks');
-      v_object := null;
-    end if;
-    if v_it then
-      v_things := v_last || v_things;
-      v_paths := v_paths || v_paths_before;
-    end if;
-    if (v_no or v_ask or v_limits) and v_verbs = '{}' and v_things = '{}' and v_programs = '{}' and v_paths = '{}' then  -- ", never by hand"
-      v_things := v_last;
-      v_paths := v_paths_before;
-      v_verbs := v_verbs_before;
-      v_unknown := v_unknown_before;
-      v_object := v_object_before;
-      v_general := v_general_before;
-    end if;
-    if v_of <> '{}' and v_verbs <> '{}' and v_unknown = '{}' and v_things = '{}' and v_programs = '{}' and v_paths = '{}' then
-      v_unknown := v_of;
-    end if;
-    if v_at = 1 or v_follows then
-      v_of := case when v_follows and v_no and v_verbs = '{}' then v_unknown else '{}' end;
-    end if;
-    v_last := v_things;
-    v_verbs_before := v_verbs;
-    v_unknown_before := v_unknown;
-    v_object_before := v_object;
-    v_general_before := v_general;
-    v_paths_before := v_paths;
-
-    if v_follows and v_no and v_verbs = '{}' then  -- "main is protected: …" is said by the words after it
-      v_at := v_end + 1;
+    v_next := case when p_kinds[v_end] in ('no', 'only') then v_end else v_end + 1 end;
+    v_reason := p_words[v_at] in ('because', 'since', 'as', 'otherwise', 'weil', 'denn', 'porque', 'car')
+      or v_at > 1 and p_words[v_at - 1] in ('otherwise', 'else', 'because', 'since', 'weil', 'sonst', 'denn', 'porque', 'car', 'puisque');
+    v_follows := p_words[v_end] = ':' and v_end < v_size;
+    v_topic := p_kinds[v_at] = 'when' and p_words[v_at] not in ('without', 'ohne', 'sin', 'sans') and v_end < v_size
+      and p_kinds[v_end] = 'comma';
+    if v_reason then
+      v_at := v_next;
       continue;
     end if;
 
-    -- Things: of each kind that the clause names, the act has one.
-    v_path := exists (select from unnest(v_paths) n cross join lateral unnest(p_paths) p where pgmem.path_is_under(p, n));
-    v_thing := true;
-    v_named := false;
-    if v_paths <> '{}' and not v_path
-       and not exists (select from unnest(v_paths) n where n ~ '^\w+\.' and array(select pgmem.word_stem(w) from regexp_split_to_table(n, '[^a-z0-9]+') w where w <> '') <@ p_names) then
-      v_thing := false;
+    v_no := exists (select from unnest(p_words[v_at:v_end - 1], p_kinds[v_at:v_end - 1]) with ordinality as w(word, kind, n)
+      where w.kind = 'no' and (p_standing or w.word not in ('nobody', 'none', 'nothing', 'neither', 'nor', 'no')
+        -- "Nobody pushes to main" is a rule, "nobody pushed to main" is a report.
+        or (w.n = 1 or p_person and w.n = 2 and p_kinds[v_at] in ('act', 'general')) and not exists (select from unnest(p_words[v_at:v_end - 1]) t(word)
+          where t.word ~ '^(was|were|had|did)$' or t.word ~ '[a-z]ed$' and not p_words[v_at:v_end - 1] && '{may,must,is,are,be,gets,get}')));
+    -- "Tokens are not printed": a norm where a person says it of an act.
+    v_no := v_no or p_person and exists (select from generate_series(v_at, v_end - 1) n
+      where p_words[n] = 'isnot' and (p_kinds[n + 1] in ('act', 'general') and p_words[n + 1] ~ '(ed|en|t|n)$' or p_words[n - 1] = 'there'));
+    v_ask := 'ask' = any (p_kinds[v_at:v_end - 1]);
+    v_limits := 'only' = any (p_kinds[v_at:v_end - 1]);
+    v_needs := 'always' = any (p_kinds[v_at:v_end - 1]) or p_words[v_at:v_end - 1] && '{needs,need,requires,require,wants,braucht,necesita}';
+    v_needs := v_needs or array_to_string(p_words[v_at:v_end - 1], ' ') ~ '\m(only|nur) (with|mit) --?[a-z]|\m(with|mit) (\S+ )?--?[a-z][\w-]* (only|alone)';
+    v_states := p_words[v_at:v_end - 1] && '{goes,go,belong,belongs,runs,lives}' and p_kinds[v_at] not in ('act', 'general') and not v_no;
+    v_harms := false; v_by := false; v_complied := false;
+    v_verbs := '{}'; v_raw := '{}'; v_things := '{}'; v_programs := '{}'; v_paths := '{}'; v_flags := '{}'; v_object := '{}'; v_places := '{}';
+    v_loose := '{}'; v_who := '{}'; v_without := '{}'; v_allowed := '{}';
+    v_it := false; v_skips := false; v_general := false; v_seen := false; v_closed := false; v_head := null; v_prep := null; v_reached := false; v_if_verbs := '{}'; v_sub := false;
+    v_passive := p_words[v_at:v_end - 1] && '{is,are,be,gets,get,being,stay,stays,remain,remains,wird,werden,est,sont,se}';
+    v_from := v_at;
+    v_to := v_end - 1;
+
+    -- "run the linter before you push", "before you push, run the linter": the act is push, and what is to come first is on the line
+    v_i := array_position(p_kinds[v_at:v_end - 1], 'before');
+    if v_i is not null and (v_i = 1 or v_at + v_i - 1 < v_end - 1) then
+      v_from := v_at + v_i;
+      if v_i = 1 and p_kinds[v_end] is distinct from 'comma' then  -- "before each commit run the tests", without a comma
+        v_to := v_at - 1 + coalesce((select min(n) from unnest(p_kinds[v_at:v_end - 1]) with ordinality as k(kind, n)
+          where k.kind in ('act', 'general')), v_end - v_at)::integer;
+      end if;
+      v_without := case when v_i > 1 then p_words[v_at:v_at + v_i - 2]
+        else p_words[v_end + 1:coalesce((select min(n) from generate_series(v_end + 1, v_size) n where p_kinds[n] = 'end'), v_size + 1) - 1] end;
+      v_without := array(select pgmem.word_stem(w.word) from unnest(v_without) w(word)
+        where w.word ~ '\w' and not pgmem.is_small_word(w.word) and w.word not in ('run', 'running', 'please', 'always', 'use', 'first'));
+      v_complied := v_without <> '{}' and 2 * (select count(*) from unnest(v_without) w where w = any (p_before)) >= cardinality(v_without);
+      v_no := false;
+      v_limits := true;
     end if;
-    if v_thing then
+
+    v_when := null;
+    for v_i in v_from .. v_to loop
+      v_word := p_words[v_i];
+      v_kind := p_kinds[v_i];
+      if v_when is not null and v_when <= v_from + 1 and (v_kind in ('no', 'only', 'comma') or v_word in ('there', 'gibt', 'hay')) then
+        v_when := null;
+        v_prep := null;
+        continue;
+      end if;
+      if v_when is not null then
+        -- A condition: what it wants or excepts may be there.
+        if v_kind = 'flag' then
+          v_complied := v_complied or p_words[v_when] in ('without', 'unless', 'except', 'ohne', 'ausser', 'sin', 'salvo', 'excepto', 'sans', 'sauf') and ltrim(v_word, '-') = any (p_flags);
+        elsif v_kind in ('branch', 'env', 'data', 'file', 'request') then
+          if p_words[v_when] in ('without', 'unless', 'except', 'ohne', 'ausser', 'sin', 'salvo', 'excepto', 'sans', 'sauf', 'until') then
+            v_complied := v_complied or p_concepts[v_i] = any (p_act) and v_kind in ('branch', 'env');
+          elsif p_words[v_when] in ('when', 'if', 'while', 'whenever', 'where', 'wenn', 'cuando', 'quand', 'lorsque') and v_kind in ('branch', 'env') then
+            v_things := jsonb_set(v_things, array[v_kind], coalesce(v_things -> v_kind, '[]') || to_jsonb(p_concepts[v_i]));
+          end if;
+        elsif v_kind = 'ask' then
+          v_ask := true;
+        elsif v_kind = 'act' and p_words[v_when] in ('when', 'if', 'whenever', 'wenn', 'cuando', 'quand', 'lorsque') then
+          v_if_verbs := v_if_verbs || p_concepts[v_i];
+        elsif p_words[v_when] in ('without', 'unless', 'except', 'ohne', 'ausser', 'sin', 'salvo', 'excepto', 'sans', 'sauf') and not pgmem.is_small_word(v_word) and v_kind in ('unknown', 'word', 'act', 'general', 'program') then
+          v_complied := v_complied or pgmem.word_stem(v_word) = any (p_names || p_before) and v_word !~ ('^' || p_program || '$');
+        end if;
+        continue;
+      end if;
+      if v_by then
+        if v_kind in ('unknown', 'program', 'act', 'general', 'literal') and not pgmem.is_small_word(v_word) then v_who := v_who || v_word; end if;
+        continue;
+      end if;
+      if v_harms then continue; end if;
+      if v_kind = 'when' and v_word not in ('than', 'instead', 'rather') and (v_i > v_from + 1 or v_word in ('without', 'unless', 'ohne', 'sin', 'sans'))
+         and p_words[v_i - 1] is distinct from 'at' then
+        v_when := v_i;
+        v_limits := v_limits or v_word not in ('because', 'since', 'so', 'as', 'that', 'which', 'who', 'whose', 'where', 'until', 'without', 'ohne', 'sin', 'sans')
+          and (v_seen or v_programs <> '{}');
+        continue;
+      end if;
+      if v_word in ('by', 'through', 'via', 'durch', 'von', 'por', 'par') and v_passive and v_i > v_from + 1
+         and array_to_string(p_words[v_i - 2:v_i - 1], ' ') ~ '(ed|done|written|made|run|built|kept|set|sent|taken|driven)( \w+)?$' then
+        v_by := true;
+        continue;
+      end if;
+      if v_word in ('to', 'into', 'onto', 'on', 'in', 'at', 'from', 'against', 'for', 'with', 'via', 'by', 'of', 'during', 'within', 'inside', 'under', 'over', 'below',
+                    'auf', 'nach', 'in', 'im', 'zu', 'zum', 'zur', 'mit', 'von', 'aus', 'fur', 'a', 'al', 'en', 'de', 'del', 'con', 'para', 'sur', 'dans', 'avec', 'vers', 'du', 'pour') then
+        if v_word <> 'a' then
+          v_reached := v_reached or v_prep in ('to', 'into', 'onto') and v_places <> '{}';
+          v_prep := v_word;
+          v_closed := v_closed or v_seen;
+        end if;
+      end if;
+      -- The program of this command, named by an ordinary word: with its sub-command behind it, or a sign before it.
+      if v_kind <> 'program' and v_word = p_program and length(v_word) > 1
+         and (v_kind = 'unknown' and v_prep is null and length(v_word) > 2 or p_words[v_i + 1] in ('is', 'are') and v_i = v_from or v_i < v_size and p_words[v_i + 1] = any (p_act_words) or p_kinds[v_i - 1] = 'no' and v_no and p_words[v_i + 1] in ('of', 'on') or p_words[v_i - 1] in ('plain', 'bare', 'raw', 'naked')) then
+        v_programs := v_programs || p_program;
+        continue;
+      elsif v_i > v_from and p_words[v_i - 1] || '-' || v_word = p_program then
+        v_programs := v_programs || p_program;
+        v_object := array_remove(v_object, p_words[v_i - 1]);
+        v_head := null;
+        continue;
+      end if;
+      if v_kind = 'general' and v_i > 1 and p_words[v_i - 1] in ('the', 'a', 'an', 'our', 'your', 'this') and (p_kinds[v_i + 1] in ('word', 'unknown')
+           and not pgmem.is_small_word(p_words[v_i + 1]) or v_passive and p_kinds[v_i - 1] <> 'no' and p_words[v_i + 1] in ('is', 'are', 'gets', 'get', 'stays', 'wird', 'werden'))
+         or v_kind = 'general' and v_passive and v_object <> '{}' and p_words[v_i + 1] in ('is', 'are', 'gets', 'get', 'stays')
+         or v_kind = 'act' and v_seen and p_words[v_i] in ('commits', 'commit') and p_kinds[v_i - 1] in ('act', 'general', 'word')
+           and not 'and' = any (p_kinds[v_from:v_i]) and not 'comma' = any (p_kinds[v_from:v_i]) and not v_verbs <@ '{edit}' then
+        -- a noun: the build machine, amend commits, the build is uploaded
+        v_closed := v_closed or v_seen;
+        if not v_closed and v_prep is null then
+          v_object := v_object || v_word;
+          v_head := v_word;
+        end if;
+      elsif v_kind in ('act', 'general') then
+        v_raw := v_raw || v_word;
+        v_sub := v_sub or p_kinds[v_i - 1] = 'program' or p_words[v_i - 1] = p_program;
+        v_verbs := v_verbs || p_concepts[v_i];
+        v_general := v_general or v_kind = 'general';
+        v_seen := true;
+        v_prep := null;
+      elsif p_concepts[v_i] = 'ci' and v_prep in ('on', 'in', 'auf', 'en', 'sur') then
+        null;  -- where it runs
+      elsif v_kind in ('branch', 'env', 'data', 'file', 'system', 'how', 'scope', 'request') then
+        if v_kind in ('branch', 'env') and (p_kinds[v_i + 1] = 'only' or p_kinds[v_i - 1] = 'only' or p_kinds[v_i - 2] = 'only' and p_words[v_i - 1] in ('on', 'to', 'in', 'from', 'against')) then
+          v_allowed := v_allowed || p_concepts[v_i];
+        else
+          v_things := jsonb_set(v_things, array[v_kind], coalesce(v_things -> v_kind, '[]') || to_jsonb(p_concepts[v_i]));
+          if v_kind = 'data' and not v_closed then v_places := v_places || v_object; end if;  -- the audit table
+          if v_kind <> 'how' and v_prep is null then v_head := null; v_object := '{}'; v_closed := v_closed or v_seen; end if;
+          v_reached := v_reached or v_prep in ('to', 'into', 'onto');
+        end if;
+      elsif v_kind = 'program' then
+        if v_prep is null or v_prep in ('with', 'by', 'mit', 'con', 'avec') or p_concepts[v_i] = p_program then
+          v_programs := v_programs || p_concepts[v_i];  -- not a place: secrets stay in Vault
+        end if;
+      elsif v_kind = 'literal' then
+        if p_kinds[v_i - 1] <> 'flag' or v_i = v_from then v_paths := v_paths || v_word; end if;
+        v_closed := v_closed or v_seen;
+      elsif v_kind = 'flag' then
+        v_flags := v_flags || ltrim(v_word, '-');
+      elsif v_kind = 'it' then
+        v_it := true;
+      elsif v_kind = 'skip' then
+        v_skips := true;
+      elsif v_kind = 'harm' then
+        v_harms := v_programs <> '{}' and not v_no;
+      elsif v_kind = 'hooks' then
+        v_loose := v_loose || 'hooks'::text;
+      elsif v_kind = 'history' then
+        v_loose := v_loose || 'history'::text;
+      elsif v_kind = 'and' then
+        null;
+      elsif v_kind = 'comma' then
+        v_closed := v_closed or v_seen and v_head is not null;
+        v_prep := null;
+      elsif v_kind = 'unknown' then
+        if not v_seen and p_kinds[v_from] in ('only', 'no') and p_kinds[v_from + 1] <> 'unknown'
+           and p_words[v_from] in ('only', 'nobody', 'nur', 'solo', 'seul', 'niemand', 'nadie', 'personne')
+           and exists (select from unnest(p_kinds[v_i + 1:v_to]) k where k in ('act', 'general')) then
+          null;  -- who may
+        elsif v_i > v_from and p_kinds[v_i - 1] = 'flag' then
+          null;  -- the value of a flag
+        elsif v_prep in ('to', 'into', 'onto', 'against', 'nach', 'zu', 'zum', 'zur', 'al', 'vers') and not v_reached
+              or v_prep in ('from', 'of', 'de', 'del', 'du', 'von', 'aus', 'on', 'in', 'auf', 'en', 'sur') and not (v_seen and not v_general) then
+          v_places := v_places || v_word;
+        elsif v_prep is not null or v_closed or not v_seen and not v_passive and v_verbs <> '{}' then
+          v_loose := v_loose || v_word;
+        else
+          v_object := v_object || v_word;
+          v_head := v_word;
+        end if;
+      elsif v_kind = 'word' and v_word not in ('new', 'own', 'any', 'other') and v_head is not null and v_seen and v_prep is null
+            and not pgmem.is_small_word(v_word) then
+        v_closed := true;
+      end if;
+    end loop;
+
+    if v_skips and v_verbs && '{insecure}' then
+      v_verbs := '{insecure}'; v_raw := '{}'; v_things := '{}'; v_flags := '{}'; v_object := '{}'; v_loose := '{}'; v_head := null;
+    elsif v_skips and ('hooks' = any (v_loose) or 'skiphooks' = any (v_verbs)) then
+      v_verbs := '{skiphooks}'; v_raw := '{}'; v_things := '{}'; v_flags := '{}'; v_object := '{}'; v_loose := '{}'; v_head := null;
+    elsif 'history' = any (v_loose) and v_verbs && '{edit,rewrite,delete}' or 'edit' = any (v_verbs) and 'commit' = any (v_verbs) then
+      v_verbs := '{rewrite}'; v_raw := '{}'; v_object := '{}'; v_loose := '{}'; v_head := null;
+    elsif v_skips and v_flags <> '{}' then
+      v_no := true;
+    elsif v_skips and v_verbs = '{}' and v_no then
+      v_verbs := '{skip}';
+    end if;
+    v_loose := array_remove(array_remove(v_loose, 'hooks'), 'history');
+    if v_topic or v_follows and v_verbs = '{}' and not v_no then
+      v_about := v_things;
+      v_about_programs := v_programs;
+      v_last_places := v_places;
+      v_last := v_things; v_last_paths := v_paths; v_last_programs := v_programs; v_last_object := v_object; v_last_verbs := v_verbs;
+      v_at := v_next;
+      continue;
+    end if;
+    v_it := v_it or v_no and v_general and p_kinds[v_at - 1] is not distinct from 'and' and v_things = '{}' and v_object || v_places || v_programs || v_paths = '{}';
+    if v_it then
+      v_things := v_last || v_things;
+      v_paths := v_paths || v_last_paths;
+      v_places := v_places || v_last_places;
+      if v_object = '{}' and v_things = '{}' and v_paths = '{}' then
+        v_object := v_last_object;
+        v_head := v_object[cardinality(v_object)];
+        v_programs := case when v_programs = '{}' then v_last_programs else v_programs end;
+      end if;
+    end if;
+    if (v_no or v_ask or v_limits) and v_verbs = '{}' and v_things = '{}' and v_programs = '{}' and v_paths = '{}' and v_flags = '{}'
+       and v_object = '{}' and v_places = '{}' and v_allowed = '{}' then  -- ", never by hand"
+      v_ellipsis := true;
+    else
+      v_ellipsis := v_no and v_verbs = '{}' and v_last_verbs <> '{}' and p_kinds[v_end - 1] = 'no';  -- "staging may be reset, production must not"
+      if v_ellipsis then
+        v_verbs := v_last_verbs; v_general := v_last_general; v_things := v_last || v_things; v_object := '{}'; v_head := null;
+      end if;
+      v_ellipsis := false;
+    end if;
+    if v_ellipsis then
+      v_things := v_last; v_paths := v_last_paths; v_verbs := v_last_verbs; v_programs := v_last_programs; v_object := v_last_object;
+      v_places := v_last_places;
+      v_general := v_last_general; v_head := v_object[cardinality(v_object)];
+    end if;
+    if v_about_programs <> '{}' and v_programs = '{}' then v_programs := v_about_programs; end if;
+    if v_about <> '{}' and v_things = '{}' and v_paths = '{}' then
+      v_things := v_about;
+      v_places := v_places || v_about_places;
+    end if;
+    if v_about_object <> '{}' and v_object = '{}' and v_things = '{}' and v_programs = '{}' and v_paths = '{}' then
+      v_object := v_about_object; v_head := v_object[cardinality(v_object)];
+    end if;
+    if p_kinds[v_end] = 'end' and p_words[v_end] <> ':' or v_end > v_size then
+      v_about := '{}'; v_about_programs := '{}'; v_about_object := '{}'; v_about_places := '{}';
+    end if;
+    v_last := v_things; v_last_places := v_places; v_last_paths := v_paths; v_last_programs := v_programs; v_last_object := v_object; v_last_verbs := v_verbs;
+    v_last_general := v_general;
+    if v_follows and v_no and v_verbs = '{}' and p_kinds[v_end + 1] in ('no', 'ask', 'only', 'always', 'act', 'general') then  -- "main is protected: …" is said by what follows
+      v_about := v_things; v_about_object := v_object; v_about_programs := v_programs; v_about_places := v_places;
+      v_at := v_next;
+      continue;
+    end if;
+
+    -- The sign of the clause: what it is worth if the act is the one it speaks of.
+    v_by := v_by and v_who <> '{}' and p_person;
+    v_level := case when v_no then 2 when v_ask or v_limits or v_by or v_harms and p_person or v_allowed <> '{}' then 1
+      when p_standing and v_needs or p_person and v_needs and v_flags <> '{}' then 1 else 0 end;
+    if v_by and not v_no and (exists (select from unnest(v_who) w where w = p_program or w = any (p_act_words) or pgmem.is_among(w, p_names))) then
+      v_complied := true;
+    end if;
+    v_complied := v_complied or v_allowed && p_act and not v_no;
+    if v_states and v_level = 1 and v_places <> '{}' then  -- "it goes against dev": the places are those that are meant
+      v_complied := v_complied or not exists (select from unnest(v_places) w where not pgmem.is_among(w, p_names));
+      v_places := '{}';
+    end if;
+    -- Behind a prohibition the thing to use in its place.
+    v_complied := v_complied or v_against and v_level = 0 and not v_it and exists (select from unnest(v_paths) n where n ~ '^\w[\w-]*(\.[\w-]+)+$'
+      and array(select pgmem.word_stem(w) from regexp_split_to_table(n, '[^a-z0-9]+') w where w <> '') <@ p_names);
+    if v_complied and v_level = 0 and v_against then
+      return 0;
+    end if;
+    v_against := v_against or v_no;
+
+    -- Programs.
+    v_mine := p_program <> '' and (p_program = any (v_programs) or 'sudo' = any (v_programs) and 'root' = any (p_act) or 'docker' = any (v_programs) and p_program ~ '^(docker|podman)');
+    v_family := v_programs <> '{}' and not v_mine and not v_no and not v_harms and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
+    v_ok := (v_level > 0 or v_family) and not v_complied and (v_programs = '{}' or v_mine or v_family
+      or v_strange and exists (select from unnest(v_programs) p where pgmem.word_stem(p) = any (p_names)));
+    if v_ok and v_family and not (v_harms or v_no) then
+      v_level := greatest(v_level, 1::smallint);
+    end if;
+
+    -- Flags: forbidden ones are there, wanted ones are not.
+    if v_ok and v_flags <> '{}' then
+      v_ok := case when v_no then v_flags && array(select lower(f) from unnest(p_flags) f)
+        when v_needs or v_level = 0 then not v_flags && array(select lower(f) from unnest(p_flags) f) else true end;
+    end if;
+
+    -- Files and things: of each kind that the clause names, the act has one.
+    v_path := exists (select from unnest(v_paths) n cross join lateral unnest(p_paths) p where pgmem.path_is_under(p, n));
+    v_named := 0;
+    if v_ok and v_paths <> '{}' and not v_path
+       and not exists (select from unnest(v_paths) n where n ~ '\w' and array(select pgmem.word_stem(w) from regexp_split_to_table(n, '[^a-z0-9]+') w where w <> '') <@ p_names) then
+      v_ok := false;
+    end if;
+    if v_ok then
       for v_kind in select jsonb_object_keys(v_things) loop
-        if v_kind = 'file' and v_path then
+        if v_kind = 'file' and v_path or v_kind = 'scope' and not v_verbs && '{test,run,stage,commit}' then
           continue;
         elsif v_kind = 'data' and 'database' = any (p_act) and v_things -> 'data' ? 'table' then
-          v_named := true;
-          continue;
-        elsif v_kind = 'scope' and not v_verbs && '{test,run,stage,commit}' then
-          continue;
-        end if;
-        if exists (select from jsonb_array_elements_text(v_things -> v_kind) t where t = any (p_act)) then
-          v_named := v_named or v_kind <> 'scope';
+          v_named := v_named + 1;
+        elsif exists (select from jsonb_array_elements_text(v_things -> v_kind) t where t = any (p_act)) then
+          v_named := v_named + (v_kind <> 'scope')::integer;
+        elsif v_kind = 'data' and exists (select from jsonb_array_elements_text(v_things -> v_kind) t where pgmem.word_stem(t) = any (p_names)) then
+          v_named := v_named + 1;
         else
-          v_thing := false;
+          v_ok := false;
         end if;
       end loop;
     end if;
 
-    -- The program, or another one that the clause wants in its place.
-    v_family := false;
-    if v_thing and v_programs <> '{}' and not (p_program = any (v_programs) or 'sudo' = any (v_programs) and 'root' = any (p_act) or 'docker' = any (v_programs) and p_program ~ '^(docker|podman)') then
-      v_family := not v_no and (v_verbs <> '{}' or p_program <> all (p_concepts)) and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
-      v_thing := v_family;
-    end if;
-    if v_thing and v_flags <> '{}' and not v_flags && array(select lower(f) from unnest(p_flags) f) and v_no then
-      v_thing := false;
-    end if;
-
-    if v_thing then
+    -- The act.
+    if v_ok then
       v_met := array(select v from unnest(v_verbs) v where v = any (p_act)
         or v = 'commit' and 'stage' = any (p_act) and (v_path or v_things ? 'file')
-        or v = 'add' and 'install' = any (p_act) or
-        p_program = any (v_programs) and v_raw && p_act_words or v = 'run' and p_program <> '' and (p_program = any (v_programs) or v_flags && p_flags or 'sudo' = any (v_programs) and 'root' = any (p_act)));
+        or v = 'add' and 'install' = any (p_act)
+        or v = 'reset' and 'delete' = any (p_act) and p_act && '{database,table,volume}'
+        or v_mine and v_raw && p_act_words
+        or v = 'run' and p_program <> '' and (v_mine and not v_sub or v_flags && p_flags))
+        || array(select r from unnest(v_raw) r where r = any (p_act_words))
+        || case when v_verbs = '{skip}' and (p_act && '{uninstall,stop,skiphooks,insecure}'
+             or exists (select from unnest(p_act_words || p_flags) w where w ~ '^(disable|uninstall|off|skip|bypass|deinit|untrack|no-)')) then '{skip}' else '{}' end::text[];
+      v_hits := v_named + (cardinality(v_met) > 0)::integer + (v_mine or v_family)::integer + 2 * v_path::integer
+        + (v_no and v_flags <> '{}')::integer + (v_paths <> '{}' and not v_path)::integer
+        + (select count(*) from unnest(v_object || v_places || v_loose) w where pgmem.is_among(w, p_names));
+      v_misses := (select count(*) from unnest(v_loose) w where not pgmem.is_among(w, p_names))
+        + 0.5 * (select count(*) from unnest(v_object) w where w <> v_head and not pgmem.is_among(w, p_names));
       -- "use", "run": of the program that is named
-      if v_verbs <> '{}' and not (cardinality(v_met) > 0) then
-        v_thing := false;
-      elsif v_verbs <> '{}' and v_met <@ '{run}' and not v_verbs <@ '{run}' then
-        v_thing := false;
+      v_ok := case
+        when v_verbs = '{}' then true
+        when cardinality(v_met) > 0 then not (v_met <@ '{run}' and not v_verbs <@ '{run}' and v_hits < 3)
+        else v_strange and v_hits >= 2 and v_verbs <> '{skip}' end;
+      v_wants := v_needs and v_flags <> '{}' and not v_no and (v_mine or cardinality(v_met) > 0);
+      if v_strange then
+        v_misses := v_misses + (select count(*) from unnest(v_places) w where not pgmem.is_among(w, p_names));
+        v_places := '{}';
       end if;
+      v_ok := v_ok and v_wants or v_ok and (v_path or v_head is null or v_family and v_verbs = '{}' or pgmem.is_among(v_head, p_names))
+        and not exists (select from unnest(v_places) w where not pgmem.is_among(w, p_names) and not v_path)
+        and v_misses <= case when p_standing or p_person then floor(v_hits / 2) else 0 end;
     end if;
-    if v_thing then
-      v_seen := p_program <> '' and (p_program = any (v_programs) or v_family or 'sudo' = any (v_programs) and 'root' = any (p_act));
-      if v_verbs = '{}' then
+    if v_ok then
+      v_seen := v_mine or v_family;
+      if v_wants then
+        null;
+      elsif v_verbs = '{}' then
         -- No act is named: a program that is not to be used, or a thing that is not to be changed.
-        v_thing := case
-          when v_programs <> '{}' then v_family and p_act && '{install,add,test,format,lint,build,update,read,run,deploy,apply,uninstall,publish}'
-            or v_no and v_seen and (v_unknown = '{}' or v_unknown <@ p_act_words)
-          when v_path or v_named then (v_no or v_ask or v_limits) and not ('read' = any (p_act)) and v_object is null
-            and (v_path or v_things ? 'system' or not exists (select from unnest(v_unknown) u where pgmem.word_stem(u) <> all (p_names)))
-          else false end;
+        v_ok := case
+          when v_flags <> '{}' then v_seen or v_no
+          when v_programs <> '{}' and v_allowed = '{}' then v_family and p_act && '{install,add,test,format,lint,build,update,read,run,deploy,apply,uninstall,publish}'
+            or (v_no or v_limits or v_by or v_harms) and v_seen and (v_object || v_places || v_loose) <@ (p_act_words || p_names || array(select w from unnest(v_object || v_places || v_loose) w where pgmem.is_among(w, p_names)))
+          else (v_no or v_ask or v_limits or v_by) and not ('read' = any (p_act))
+            and (v_path or v_named > 0 or v_head is not null and v_hits >= 1)
+            and (v_allowed <> '{}' or v_path or v_named > 0 or v_hits >= 2 or v_no) end;
       elsif v_general and not exists (select from unnest(v_met) m where m not in
-              ('delete', 'edit', 'write', 'create', 'run', 'test', 'build', 'stop', 'restart', 'update', 'add', 'read', 'move', 'copy', 'download', 'send', 'query', 'close', 'comment', 'restore', 'configure', 'connect')) then
-        v_thing := (v_seen or v_path or v_named or (v_no or v_ask) and v_unknown = '{}' and (v_things ? 'scope' or not v_it)
-            or (v_no or v_ask or v_limits) and v_unknown <> '{}' and exists (select from unnest(v_unknown) u where length(u) > 3))
-          and (v_path or not exists (select from unnest(v_unknown) u where pgmem.word_stem(u) <> all (p_names)))
-          and (v_seen or v_path or v_named or v_things ? 'scope' or v_no and v_unknown <> '{}' or not v_met <@ '{test,run,build,read,add,write,create}');
+              ('delete', 'edit', 'write', 'create', 'run', 'test', 'build', 'stop', 'restart', 'reload', 'update', 'add', 'read', 'move', 'copy', 'download', 'send', 'query', 'close', 'comment', 'restore', 'configure', 'connect', 'open')) then
+        v_ok := v_seen or v_path or v_named > 0 or v_allowed <> '{}'
+          or (v_no or v_ask or v_limits or v_by) and exists (select from unnest(v_object || v_places || v_loose) u where length(u) > 3 and pgmem.is_among(u, p_names))
+          or (v_no or v_ask) and v_object || v_places || v_loose = '{}' and (v_things ? 'scope' or not v_it) and (v_things ? 'scope' or not v_met <@ '{test,run,build,read,add,write,create,edit}');
+      end if;
+      if v_ok and v_by and not v_no and not (v_verbs <> '{}' or v_path or v_seen) then v_ok := false; end if;
+    end if;
+    if v_ok and v_level > 0 then
+      if v_level = 1 and v_needs and not (v_no or v_ask or v_limits or v_by or v_family) and v_flags = '{}'
+         and not (v_verbs <> '{}' and not v_seen and not v_met <@ '{run,test,build,read}') then
+        null;
       else
-        v_thing := v_object is null or v_object = '' or pgmem.word_stem(v_object) = any (p_names) or v_path;
+        v_best := greatest(v_best, v_level);
       end if;
     end if;
-    if v_thing then
-      if v_no then
-        v_best := 2;
-      elsif v_ask or v_limits then
-        v_best := greatest(v_best, 1::smallint);
-      elsif v_family then
-        v_best := greatest(v_best, 1::smallint);
-      elsif p_standing and v_always and (v_flags <> '{}' and not v_flags <@ p_flags) then
-        v_best := greatest(v_best, 1::smallint);
-      elsif p_standing and v_always and v_verbs <> '{}' and not v_seen and not v_met <@ '{run,test,build,read}' then
-        v_best := greatest(v_best, 1::smallint);
-      end if;
-    end if;
-    if v_best = 0 and p_program <> '' and exists (
-        select from unnest(p_words[v_at:v_end - 1], p_concepts[v_at:v_end - 1]) with ordinality as w(word, concept, n)
-        where w.concept = p_program and p_words[v_at + w.n::integer - 2] in ('plain', 'bare', 'raw', 'naked')) then
+    -- "We squash when we merge": how an act is done, and this one is done otherwise.
+    if p_person and v_best = 0 and v_if_verbs && p_act and v_verbs <> '{}' and not v_verbs && (p_act || p_flags) and not v_no and not v_complied then
       v_best := 1;
     end if;
-    v_at := v_end + 1;
+    v_at := greatest(v_next, v_at + 1);
   end loop;
   return v_best;
 end;
@@ -765,7 +1044,7 @@ begin atomic
     or exists (
       select from unnest(p_paths) p where length(p) >= 6 and p ~ '^[\w./@-]+$' and p ~ '\w\.\w+$|/\w' and p !~ '^[\d.]+$'
         and not ('read' = any (p_act))
-        and lower(p_text) ~ ('(?<![\w/.-])' || regexp_replace(lower(p), '([.+])', '\\\1', 'g') || '(?![\w/-])'));
+        and lower(p_text) ~ ('(?<![\w/.-]|--[\w-]+[ =])' || regexp_replace(lower(p), '([.+])', '\\\1', 'g') || '(?![\w/-])'));
 end;
 comment on function pgmem.names_act is
   'Whether a text names the program of a command with its first word, or one of its files.';
@@ -801,6 +1080,8 @@ begin atomic
     union
     select regexp_replace(part.name, '([.+*()\[\]{}^$|?\\])', '\\\1', 'g') from unnest(p_paths) path
     cross join lateral regexp_split_to_table(pgmem.plain_letters(path), '/') part(name) where length(part.name) > 2
+    union
+    select n.name from unnest(p_names) n(name) where not pgmem.is_small_word(n.name)
     union
     -- Expressions of several words, which rule_words makes one.
     select case p.name when 'docker' then 'compose' when 'kubectl' then 'k(8s|ubernetes)' when 'root' then 'sudo|admin|superuser|root'
@@ -851,17 +1132,17 @@ begin
   v_acts := (select jsonb_agg(to_jsonb(a)) from pgmem.acts_of(p_tool, p_command, p_path, p_content, p_exists, p_branch) a);
   if v_acts is null or not exists (
       select from jsonb_array_elements(v_acts) a
-      where not a -> 'concepts' <@ '["read"]' or a -> 'concepts' = '[]'
+      where not a -> 'concepts' <@ '["read"]' or a -> 'concepts' ? 'unknown'
         or exists (select from pgmem.program_families() f where a ->> 'program' = any (f.programs))) then
     return;  -- it only looks
   end if;
   v_trigger := (
     select pgmem.act_trigger(array_agg(x.value) filter (where x.key = 'concepts'), array_agg(x.value) filter (where x.key = 'program'),
-      '{}', array_agg(x.value) filter (where x.key = 'paths'))
+      array_agg(x.value) filter (where x.key = 'names' and length(x.value) > 3 and x.value !~ '^\d'), array_agg(x.value) filter (where x.key = 'paths'))
     from (
       select 'program' as key, a ->> 'program' as value from jsonb_array_elements(v_acts) a
       union all
-      select k.key, v.value from jsonb_array_elements(v_acts) a cross join unnest('{concepts,paths}'::text[]) as k(key)
+      select k.key, v.value from jsonb_array_elements(v_acts) a cross join unnest('{concepts,names,paths}'::text[]) as k(key)
       cross join lateral jsonb_array_elements_text(a -> k.key) v) x);
   if p_path is not null and p_content is not null then
     v_trigger := v_trigger || '|`';
@@ -902,7 +1183,8 @@ begin
     return;
   end if;
   with act as materialized (
-    select a.* from jsonb_to_recordset(v_acts) as a(program text, words text[], flags text[], concepts text[], names text[], paths text[], args text[])
+    select a.* from jsonb_to_recordset(v_acts)
+      as a(program text, words text[], flags text[], concepts text[], names text[], paths text[], args text[], before text[])
   ), memory as materialized (
     select m.* from jsonb_to_recordset(v_memories) as m(seq bigint, id uuid, label text, title text, created_at timestamptz, by text,
       standing boolean, author text, text text)
@@ -913,11 +1195,11 @@ begin
     select m.*, f.meets, f.named
     from memory m join rule r on r.id = m.seq
     cross join lateral (
-      select greatest(max(pgmem.rule_meets(r.words, r.concepts, r.kinds, m.standing, a.program, a.words, a.flags, a.concepts, a.names, a.paths)),
+      select greatest(max(pgmem.rule_meets(r.words, r.concepts, r.kinds, m.standing, a.program, a.words, a.flags, a.concepts, a.names, a.paths, a.before, m.by = 'person')),
                max(case when a.program = '' and p_content is not null and pgmem.forbids_code(m.text, p_content) then 2 end)) as meets,
-             not r.kinds && '{no,ask,only}' and bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
+             not r.kinds && '{no,ask,only,before}' and bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
       from act a
-      where r.concepts && a.concepts or r.kinds && '{literal,program,skip}' or a.program = '' and strpos(m.text, '`') > 0 or a.program <> '' and strpos(lower(m.text), a.program) > 0) f
+) f
     where (f.meets > 0 or f.named)
       -- A text that names a file of this name in another folder is about that one.
       and (p_names is null or pgmem.as_line(m.text) !~ pgmem.path_pattern(regexp_replace(p_path, '^.*/', ''), true)

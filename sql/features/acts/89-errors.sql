@@ -103,7 +103,7 @@ begin
   ), command as materialized (
     select distinct pgmem.word_stem(w) as stem from unnest(array(
       select unnest(a.names || a.program || a.concepts) from pgmem.acts_of('Bash', p_command) a)) w
-    where not pgmem.is_small_word(w) and w not in ('run', 'test', 'build', 'update', 'add', 'edit', 'create', 'read', 'write', 'every', 'everything')
+    where not pgmem.is_small_word(w) and w not in ('unknown', 'run', 'test', 'build', 'update', 'add', 'edit', 'create', 'read', 'write', 'every', 'everything')
   ), memory as materialized (
     select n.seq, n.id, n.label, n.title, n.created_at, said.by, t.text
     from pgmem.text_candidates(v_words, v_filter, 40) c

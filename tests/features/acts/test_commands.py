@@ -90,6 +90,15 @@ MEETS = [
     ("Prefer ripgrep to grep.", "grep -rn x src"),
     ("The audit table is append-only: no updates, no deletes.", "psql c -c 'delete from audit'"),
     ("Patient data never leaves this machine: no copying to the cloud.", "aws s3 cp p.csv s3://x/"),
+    ("Always build images with --platform linux/amd64.", "docker build -t api ."),
+    ("kubectl apply goes to staging only.", "kubectl --context prod apply -f k8s/"),
+    ("Credentials stay unread.", "cat .env"),
+    ("Three people work on develop, so don't rebase it.", "git checkout develop && git rebase main"),
+    ("Pull requests are merged by reviewers, not by agents.", "gh pr merge 118"),
+    ("When you copy to the archive with rsync, leave out --delete.", "rsync -a --delete data/ archive:/srv/"),
+    ("Staging may be reset, production must not.", "psql \"$PRODUCTION_URL\" -c 'drop table x'"),
+    ("Tokens are not printed, so no echo of API_TOKEN.", "echo $API_TOKEN"),
+    ("We squash when we merge.", "gh pr merge 42 --merge"),
 ]
 FOREIGN = [
     ("Never force push", "git push"),
@@ -125,6 +134,15 @@ FOREIGN = [
     ("Stashes get lost here: commit on a branch instead of stashing.", "git commit -m x"),
     ("Prefer ripgrep to grep.", "rg x src"),
     ("The audit table is append-only: no updates, no deletes.", "psql c -c 'update room set n = 4'"),
+    ("Always build images with --platform linux/amd64.", "docker build --platform linux/amd64 -t api ."),
+    ("kubectl apply goes to staging only.", "kubectl --context staging apply -f k8s/"),
+    ("Three people work on develop, so don't rebase it.", "git checkout x && git rebase main"),
+    ("Never use terraform destroy without a target.", "terraform destroy -target=aws_instance.x"),
+    ("Do not restart nginx, reload it.", "systemctl reload nginx"),
+    ("Before you push, run make lint.", "make lint && git push"),
+    ("When you copy to the archive with rsync, leave out --delete.", "rsync -a data/ archive:/srv/"),
+    ("Cassettes are recorded with make cassettes.", "make cassettes"),
+    ("We squash when we merge.", "gh pr merge 42 --squash"),
 ]
 
 
@@ -164,7 +182,7 @@ def meets(connection: Rows, rule: str, act: str) -> int:
     command, path = (None, act[1:]) if act.startswith("@") else (act, None)
     row = connection.execute(
         "select max(pgmem.rule_meets(r.words, r.concepts, r.kinds, true, a.program, a.words, a.flags, a.concepts,"
-        " a.names, a.paths)) as meets from pgmem.read_rules(array[1]::bigint[], array[%s]) r"
+        " a.names, a.paths, a.before)) as meets from pgmem.read_rules(array[1]::bigint[], array[%s]) r"
         " cross join pgmem.acts_of(%s, %s, %s, null, true) a",
         (rule, "Bash" if command else "Edit", command, path),
     ).fetchone()
