@@ -93,8 +93,7 @@ def test_a_path_is_not_another_one_that_ends_or_begins_so(
     made(root, named)
     made(root, edited_path)
     note(call, f"Before you change {named}, ask the owner of the contract.")
-    # A rule of an act that names no folder holds in every one; this is about the text that names a file.
-    assert hook(edited(root, edited_path), PGMEM_ACTS="off") is None
+    assert hook(edited(root, edited_path)) is None
     assert "ask the owner" in context(hook(edited(root, named)), "PreToolUse")
 
 
