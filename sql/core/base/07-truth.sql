@@ -104,6 +104,37 @@ comment on function pgmem.state_period is
   'When a state is true but for the states that were saved after it: its period without the parts of others.';
 
 
+create or replace function pgmem.told_yields(
+  p_restates boolean,
+  p_restated tstzmultirange,
+  p_after tstzmultirange,
+  p_later tstzmultirange,
+  p_is_open boolean
+) returns tstzmultirange
+language sql immutable parallel safe
+begin atomic
+  select nullif(case when p_restates then coalesce(p_restated, '{}') + coalesce(p_after, '{}')
+                  when p_is_open then coalesce(p_later, '{}') else '{}' end, '{}');
+end;
+comment on function pgmem.told_yields is
+  'The parts that a dated state leaves to others. One that restates another: the parts of that one, and the times of later '
+  'ones; an open one: the times of those that begin later; any other one: none. A save (add_state) and a sync (retold) ask here.';
+
+
+create or replace function pgmem.takes_row(
+  p_restates_row boolean,
+  p_row tstzmultirange,
+  p_told tstzmultirange,
+  p_at timestamptz
+) returns boolean
+language sql immutable parallel safe
+begin atomic
+  select p_restates_row or not p_row @> p_at or p_told @> p_at;
+end;
+comment on function pgmem.takes_row is
+  'Whether a dated state that is saved at a moment becomes the row of its node: it restates the row, or is true, or the row is not.';
+
+
 -- The live statuses are a constant: the partial indexes of node have it in their predicates, and a plan uses them only
 -- for a query that has the same constant. With a list in the registry, the ten latest of 100 000 memories took 51 ms,
 -- not 0.1.

@@ -221,7 +221,6 @@ declare
   v_restated integer;
   v_same_end boolean := true;
   v_last     timestamptz;
-  v_is_now   boolean;
   v_state    record;
 begin
   if not pgmem.is_live_status(v_old.status) then
@@ -254,28 +253,25 @@ begin
       contradicts := v_old;
     end if;
   end loop;
-  v_new.yields := case
-    when v_restated is not null then coalesce(
-        (select v.yields from pgmem.node_version v where v.node_seq = v_old.seq and v.version = v_restated),
-        case when v_restated = v_old.version then v_old.yields end, '{}') + pgmem.states_after(v_old.seq, v_restated)
-    when v_open and not p_sure then v_later else '{}' end;
-  v_period := v_period - v_new.yields;
-  v_new.yields := nullif(v_new.yields, '{}');
+  v_new.yields := pgmem.told_yields(v_restated is not null, coalesce(
+      (select v.yields from pgmem.node_version v where v.node_seq = v_old.seq and v.version = v_restated),
+      case when v_restated = v_old.version then v_old.yields end),
+    case when v_restated is not null then pgmem.states_after(v_old.seq, v_restated) end, v_later, v_open and not p_sure);
+  v_period := v_period - coalesce(v_new.yields, '{}');
   if v_period <@ v_same and v_same_end then
     -- It says nothing new.
     node := v_old;
     contradicts := null;
     return;
   end if;
-  v_is_now := v_old.yields is null or not v_old.yields @> v_now;
-  v_is_now := v_is_now and pgmem.valid_at(v_old.begins_at, v_old.valid_to, v_now);
   v_new.version := greatest(v_old.version, v_old.told) + 1;
   v_new.recorded_at := greatest(pgmem.clock(), v_last + interval '1 microsecond');
   v_new.updated_at := pgmem.now();
   v_new.status := 'active';
   update pgmem.node_version v set replaced_at = v_new.recorded_at, ends_at = '-infinity'
   where v.node_seq = v_old.seq and v.replaced_at = 'infinity' and v.version = v_restated;
-  if v_period @> v_now or not v_is_now or v_restated = v_old.version then
+  if pgmem.takes_row(v_restated is not distinct from v_old.version,
+       pgmem.state_period(v_old.begins_at, v_old.valid_to, v_old.yields), v_period, v_now) then
     if v_restated = v_old.version then
       perform pgmem.keep_state(v_old, '-infinity', v_new.recorded_at);
     else

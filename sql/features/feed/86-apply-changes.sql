@@ -151,12 +151,11 @@ begin
              range_agg(v_regions[o.version]) filter (where o.begins_at > v_state.valid_from)
       into v_restated, v_later from unnest(states) o where o.valid_from is not null;
       select range_agg(v_regions[o.version]) into v_after from unnest(states) o where o.version > v_restated;
-      v_state.yields := nullif(case
-        when v_restated is not null then coalesce((states[v_restated]).yields, '{}') + coalesce(v_after, '{}')
-        when v_state.valid_to is null then coalesce(v_later, '{}') else '{}' end, '{}');
-      v_holds := v_restated = present or not pgmem.valid_at(v_row.begins_at, v_row.valid_to, v_moment)
-        or v_row.yields @> v_moment
-        or pgmem.valid_at(v_state.valid_from, v_state.valid_to, v_moment) and (v_state.yields @> v_moment) is not true;
+      v_state.yields := pgmem.told_yields(v_restated is not null, (states[v_restated]).yields, v_after, v_later,
+                                          v_state.valid_to is null);
+      v_holds := pgmem.takes_row(v_restated is not distinct from present,
+        pgmem.state_period(v_row.begins_at, v_row.valid_to, v_row.yields),
+        pgmem.state_period(v_state.begins_at, v_state.valid_to, v_state.yields), v_moment);
       v_other := states[v_restated];
       if v_restated is not null and v_other.replaced_at = 'infinity' and (v_restated <> present or v_holds) then
         v_other.replaced_at := v_moment;
