@@ -2009,6 +2009,7 @@ class Verbs:
                 left out.
 
         Raises:
+            NotPermitted: both entities of a relation were written by a more trusted source.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, cast
 from uuid import UUID
 
 import psycopg
-from pgvector import HalfVector, Vector
+from pgvector import HalfVector, SparseVector, Vector
 from psycopg import AsyncConnection, pq, sql
 from psycopg.adapt import Dumper, PyFormat
 from psycopg.rows import DictRow
@@ -183,7 +183,7 @@ def clean(name: str, value: object, *, wide: bool = False) -> Any:
         raise InvalidArgument(f"{name} is out of range; send a whole number below {most}.")
     if isinstance(value, Mapping):
         return Jsonb(_clean_json(name, value))
-    if isinstance(value, Vector | HalfVector):
+    if isinstance(value, Vector | HalfVector | SparseVector):
         return reals(name, value.to_list())
     if isinstance(value, list | tuple):
         kinds = set(map(type, value))

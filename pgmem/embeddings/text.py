@@ -18,6 +18,7 @@ from decimal import Decimal
 from uuid import UUID
 
 from pgmem.embeddings.protocol import EmbeddingProvider
+from pgmem.embeddings.vectors import listed
 from pgmem.models import DescribedLabel
 
 TITLE_END = "\x1f"
@@ -82,7 +83,7 @@ async def vectors_of(provider: EmbeddingProvider, texts: Sequence[str]) -> list[
     """
     wholes = [text.replace(TITLE_END, " ") for text in texts]
     titles = [title_of(text) for text in texts]
-    vectors = await provider.embed_batch([*wholes, *(title for title in titles if title)])
+    vectors = [*map(listed, await provider.embed_batch([*wholes, *(title for title in titles if title)]))]
     of_titles = iter(vectors[len(texts) :])
     made = []
     for vector, title in zip(vectors, titles, strict=False):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from pgvector import HalfVector, SparseVector, Vector
 
 from pgmem.embeddings.protocol import EmbeddingError
 
@@ -16,6 +19,15 @@ if TYPE_CHECKING:
 
 _ZERO = 1e-12
 """A shorter vector has no direction, and cosine distance to it is undefined."""
+
+
+def listed(vector: Sequence[float] | Vector | HalfVector | SparseVector | Any) -> list[float]:
+    """Return a vector of a caller as a list: of pgvector, an array of numpy, or any numbers in order."""
+    if isinstance(vector, Vector | HalfVector | SparseVector):
+        return vector.to_list()
+    if hasattr(vector, "__array_interface__"):
+        return Vector(cast(Any, vector)).to_list()
+    return [float(number) for number in vector]
 
 
 def unit_vectors(rows: object, *, count: int, dimensions: int, model: str) -> list[list[float]]:

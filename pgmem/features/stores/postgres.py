@@ -12,6 +12,7 @@ import anyio
 from psycopg.rows import DictRow
 
 from pgmem.database.database import Database
+from pgmem.embeddings.vectors import listed
 from pgmem.errors import InvalidArgument, MemoryNotFound, PgmemError, TierMissing
 from pgmem.models import MemoryScope, SchemaDefinition
 
@@ -90,7 +91,7 @@ class PgGraphStore(_OnDatabase):
             raise InvalidArgument(f"A {label} is named by its {named}, not by {key_field}.")
         sent: dict[str, Any] = {"label": label, "key": key_value, "properties": dict(properties)}
         if embedding is not None:
-            sent |= {"model": self._model, "vector": [float(x) for x in embedding]}
+            sent |= {"model": self._model, "vector": listed(embedding)}
         row = (await self.rows("merge_node", **sent))[0]
         node = await self._read(label, str(row["id"]))
         assert node is not None, "it has just been written"
@@ -291,7 +292,7 @@ class PgVectorStore(_OnDatabase):
         if not items:
             return 0
         await self._register()
-        sent = [{"id": str(_uuid(node_id)), "vector": list(vector)} for node_id, vector in items]
+        sent = [{"id": str(_uuid(node_id)), "vector": listed(vector)} for node_id, vector in items]
         return int(
             (await self.rows("store_node_vectors", model=self.model, items=sent))[0]["store_node_vectors"]
         )
@@ -307,7 +308,7 @@ class PgVectorStore(_OnDatabase):
         store = self
         if scope is not None:
             store = PgVectorStore(self._database.acting_as(scope), self.model, self.dimensions)
-        vector = [float(x) for x in query_embedding]
+        vector = listed(query_embedding)
         found = await store.rows("search_vectors", embedding=vector, limit=limit, model=self.model)
         return [
             {"node_id": str(row["id"]), **_plain(row), "key": row["key"] or str(row["id"])} for row in found
@@ -338,9 +339,9 @@ class PgStore(PgGraphStore, PgVectorStore):
         self._model = model
 
     async def _require_vector(self, embedding: Sequence[float]) -> None:
-        if len(embedding) != self.dimensions:
+        if (length := len(listed(embedding))) != self.dimensions:
             raise InvalidArgument(
-                f"Model {self.model} has {self.dimensions} dimensions, this vector has {len(embedding)}; "
+                f"Model {self.model} has {self.dimensions} dimensions, this vector has {length}; "
                 "send vectors of that model."
             )
         await self._register()

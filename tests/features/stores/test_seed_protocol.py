@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psycopg
 import pytest
+from pgvector import HalfVector, SparseVector, Vector
 
 from pgmem import Memory
 from pgmem.embeddings.protocol import EmbeddingProvider
@@ -61,6 +63,26 @@ async def test_a_provider_of_four_members_embeds_what_a_memory_saves_and_asks(
             await connection.execute("select name from pgmem.embedding_model where active")
         ).fetchall()
         assert models == [("FourMembers",)]
+
+
+@pytest.mark.parametrize(
+    "made", [list, Vector, HalfVector, SparseVector, np.array], ids=lambda made: str(made.__name__)
+)
+async def test_a_vector_of_a_caller_may_be_pgvector_s_or_an_array(
+    dsn: str, tmp_path: Path, vectors: None, made: Callable[[list[float]], Any]
+) -> None:
+    graph, store = create_stores(
+        {"PGMEM_DSN": dsn, "PGMEM_DATA_DIR": str(tmp_path), "EMBEDDING_PROVIDER": "static"}
+    )
+    assert isinstance(graph, PgStore)
+    assert isinstance(store, PgStore)
+    for name, place in (("Silt", 0), ("Sluice", 1)):
+        vector = made([float(number == place) for number in range(256)])
+        node = await graph.merge_node("Technology", "name", name, {"name": name}, vector)
+        assert await store.store_vectors([(node["id"], vector)]) == 1
+    found = await store.search_vectors(made([1.0] + [0.0] * 255))
+    assert [(hit["key"], round(hit["score"], 3)) for hit in found] == [("Silt", 1.0), ("Sluice", 0.0)]
+    await graph.aclose()
 
 
 class BareGraph(NullGraphStore):
