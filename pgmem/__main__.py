@@ -11,7 +11,7 @@ from pgmem.registry import AT_ONCE
 
 
 def main() -> None:
-    """Run the command line; what a client or an editor waits for (`mcp`, `hook`, `surface`) does not import it."""
+    """Run the command line; the commands that clients wait for (`mcp`, `hook`, `surface`) do not import it."""
     if sys.argv[1:] == ["mcp"]:
         from pgmem.errors import PgmemError
         from pgmem.mcp.run import run
@@ -28,7 +28,7 @@ def main() -> None:
     from pgmem.cli import app
 
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # what its encoding cannot hold is printed as "?"
+        if isinstance(stream, io.TextIOWrapper):  # characters that its encoding lacks are printed as "?"
             stream.reconfigure(errors="replace")
     app(prog_name="pgmem")
 

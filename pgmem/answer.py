@@ -61,7 +61,7 @@ class Answer:
 
 
 class Gathering:
-    """An answer whose field `properties` gathers what a row has beside its fields."""
+    """An answer whose field `properties` gathers the other columns of a rows fields."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[Answer], handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -22,7 +22,7 @@ UNPACKED_BYTES = 256 * 2**20
 LINE_CHARS = 64 * 2**20
 """Characters of a line of a file that is read line by line."""
 VALUES = 1_000_000
-"""Values in one document, counted as often as it is written out: an alias in YAML repeats what it names."""
+"""Values in one document, counted as often as it is written out: an alias in YAML repeats its target."""
 
 _OTHER_ENDS = re.compile("[\x85\u2028\u2029]")
 """Characters that JSON has in a text as they are, and that other programs take for the end of a line."""
@@ -131,12 +131,12 @@ def lines(file: TextIO, name: str) -> Iterator[str]:
 
 
 def json_line(value: object) -> str:
-    """A value as a line of JSON with its end, one line to every program; what JSON does not know becomes a text."""
+    """A value as a line of JSON with its end, one line to every program; an unknown value becomes a text."""
     return one_line(json.dumps(value, default=str, ensure_ascii=False)) + "\n"
 
 
 def one_line(text: str) -> str:
-    """A JSON text in which what other programs take for the end of a line is escaped."""
+    """A JSON text in which line ends of other programs are escaped."""
     return _OTHER_ENDS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

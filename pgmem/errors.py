@@ -93,7 +93,7 @@ class RelationNotAllowed(PgmemError, sqlstate="PM011"):
 
 
 class CursorLost(PgmemError, sqlstate="PM012"):
-    """A cursor is of another store, ahead of it, or older than what its feed keeps; start anew from an export."""
+    """A cursor is of another store, ahead of it, or older than its feed; start anew from an export."""
 
 
 class MemoryNotOpen(PgmemError):
@@ -109,7 +109,7 @@ class OutcomeUnknown(DatabaseUnavailable):
 
 
 class CellSilent(OutcomeUnknown):
-    """The front answers and the cell of the organisation does not; what was sent may be committed or not."""
+    """The front answers and the cell of the organisation does not; the call may be committed or not."""
 
 
 class OutOfResources(DatabaseUnavailable):

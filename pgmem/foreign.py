@@ -1,4 +1,4 @@
-"""What comes from other programs: lines of JSON, texts and times, and an account of all that could not be read.
+"""Input from other programs: lines of JSON, texts and times, and an account of all that could not be read.
 
 Every file of another program is read by these few rules. A line ends at a newline alone. A text is cleaned by one rule
 (`cleaned`). A record that cannot be read stops no other one: it is counted, with file, line and reason (`Account`). A
@@ -50,7 +50,7 @@ class Moment(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """Counts of what was converted, left out and not known, each by a sentence that names file, line and reason."""
+    """Counts of records converted, left out and not known, each by a sentence with file, line and reason."""
 
     converted: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -72,7 +72,7 @@ class Account:
         self.leave(file, number, f"{form} is not known to this release of pgmem, and its text is left out")
 
     def add(self, other: Account) -> None:
-        """Add what another account has."""
+        """Add the counts of another account."""
         self.converted += other.converted
         self.left_out += other.left_out
         self.unknown += other.unknown
@@ -237,7 +237,7 @@ def _counted(count: float) -> datetime | None:
 
 
 def _written(text: str) -> tuple[datetime | None, bool]:
-    """Return the moment that a text means, and whether that is not exactly what it says."""
+    """Return the moment that a text means, and whether that is not exactly that of the text."""
     if _FEW_SIGNS.fullmatch(text) and not (len(text) == 8 and _ISO.fullmatch(text)):
         return _counted(float(text)), False
     if leap := _LEAP.match(text):  # a leap second, which no clock of a store has

@@ -1,4 +1,4 @@
-"""What callers send that is more than a value, and who they are."""
+"""Arguments of callers that are more than a value, and the callers."""
 
 from __future__ import annotations
 

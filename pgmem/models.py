@@ -1,4 +1,4 @@
-"""What verbs answer and what callers send, in one module to import from.
+"""Answers of verbs and inputs of callers, in one module to import from.
 
 The answers of verbs are in `pgmem.answers`, which scripts/generate writes; here are those that Python counts itself.
 """
@@ -22,9 +22,9 @@ class Exported(Answer):
 class Imported(Answer):
     """The outcome of an import, in numbers of records.
 
-    `updated`, `superseded` (new memories that are superseded in the file), `archived` and `converted` (by what it
-    became) are counted for memories of other systems only; `left_out` is counted by reason. Every record of a file is
-    counted once in taken, updated, present, merged or left_out.
+    `updated`, `superseded` (new memories that are superseded in the file), `archived` and `converted` (by the
+    new kind) are counted for memories of other systems only; `left_out` is counted by reason. Every record of
+    a file is counted once in taken, updated, present, merged or left_out.
     """
 
     taken: int = 0

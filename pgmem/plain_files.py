@@ -48,7 +48,7 @@ def create(
     Args:
         path: nothing may be there, not even a link to nowhere.
         contents: of the file.
-        mode: None: what the umask leaves of 0666.
+        mode: None: 0666 less the umask.
         like: a file whose mode is taken instead, and whose owner and group if root runs this.
         durable: it is on the disk when this returns.
 
@@ -97,7 +97,7 @@ def replace(
         by_way_of: a folder of the same file system where it is written before it is renamed; None: that of the file.
 
     Raises:
-        OSError: the file cannot be written; what was there stays.
+        OSError: the file cannot be written; the file that was there stays.
     """
     new = (by_way_of or path.parent) / f".{path.name[:100]}.{os.urandom(8).hex()}"
     create(new, contents, mode=mode, like=like, durable=durable)

@@ -58,8 +58,8 @@ EVENTS: dict[str, tuple[str, ...]] = {
     "keep": ("pgmem.features.acts.hook:compacting", "pgmem.features.acts.trial:count"),
     "brought": ("pgmem.features.acts.hook:keep_lines",),
 }
-"""Functions that add to what an event of a session brings, by the kind of the event, and those that keep what was
-brought; they import nothing slow."""
+"""Functions that add to the text of an event of a session, by the kind of the event, and those that keep its
+ids; they import nothing slow."""
 
 
 def by_feature(name: str) -> list[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """The forms by which tokens, keys and passwords are recognised in a text.
 
 Each form is that of one provider. Guesses by entropy or by nearby words are left out: they would redact prose. The
-module imports nothing but `re`, because a hook of an editor redacts what it keeps. No form rescans
+module imports nothing but `re`, because a hook of an editor redacts the texts it keeps. No form rescans
 text that it has read without a match, so that the time is linear in the length of a text.
 """
 

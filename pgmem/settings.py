@@ -435,7 +435,7 @@ def misspelt(given: Iterable[str], rows: Iterable[str]) -> dict[str, str]:
 
 
 def overruled(given: Mapping[str, str], rows: Mapping[str, str]) -> dict[str, str]:
-    """The variables that differ from the store, which `pgmem init` has filled: each with what is in force.
+    """The variables that differ from the store, which `pgmem init` has filled: each with the value in force.
 
     Args:
         given: values of variables by the row, as in `Settings.store`.

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 _HERE = Path(__file__).parent / "embeddings" / "wordllama"  # see hatch_build.py
 MODEL = "static:l2_supercat_256"
-"""What a store calls these vectors."""
+"""The name of these vectors in a store."""
 
 _WORD = re.compile("▁*[^▁]+|▁+")
 """A word with the spaces before it. No piece of the vocabulary has a space after a letter: words are cut one by one."""

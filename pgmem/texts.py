@@ -1,4 +1,4 @@
-"""What pgmem brings into a session: marked, neutralised as data, and within a number of tokens."""
+"""Texts that pgmem brings into a session: marked, neutralised as data, and within a number of tokens."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _CHARACTERS_A_TOKEN = 4
 SOURCES = {"FRESH": "s+", "STALE": "s~", "GONE": "s-", "UNCHECKABLE": "s?"}
 """The marks of a memory that names its sources: they say the same, have changed, are no more, were not checked."""
 _TEXTS = ("content", "rationale", "fact", "description", "body", "summary", "notes")
-_COUNTED = 200  # characters of the line that counts what an opening leaves out
+_COUNTED = 200  # characters of the line that counts the lines an opening leaves out
 _END = re.compile(r"[.!?](?=\s)")
 _REASONS = 240  # characters of a reason beside its title
 
@@ -47,7 +47,7 @@ _REASONS = 240  # characters of a reason beside its title
 def block(project: str | None, heading: str, lines: Iterable[str], max_tokens: int) -> tuple[str, int]:
     """Return the lines that fit into some tokens between marks, and how many they are; empty if none does.
 
-    The marks keep what was brought from being captured as if it had been said. No text of a memory can close them:
+    The marks keep these texts from being captured as if it had been said. No text of a memory can close them:
     the `<` that opens a tag is escaped in it.
     """
     opening = f"<{INJECTED} project={quoted(project or '')}>\n{heading}"
@@ -70,13 +70,13 @@ def fitting(lines: Iterable[str], left: int, least: int) -> list[str]:
 
 
 class Opening(NamedTuple):
-    """The parts of what a session begins with, in their order.
+    """The parts of an opening, in their order.
 
     Attributes:
-        open_items: lines of what sessions left open.
+        open_items: lines of open items of sessions.
         standing: ids and lines of instructions.
         changes: lines of conflicts and replacements.
-        done: lines of what was said and done last.
+        done: lines of the last conversation and work.
         focused: ids and lines of memories that hold on this branch alone.
         decisions: ids of decisions, each as one line, and with its reason.
         more_decisions: how many decisions there are besides.
@@ -94,10 +94,10 @@ class Opening(NamedTuple):
 
 
 def opening(project: str | None, heading: str, parts: Opening, max_tokens: int) -> tuple[str, list[str]]:
-    """Return what a session begins with, within some tokens, and the ids of the memories that it holds whole.
+    """Return the opening of a session, within some tokens, and the ids of the memories that it holds whole.
 
     Every part takes lines in its order; open items take half of the room at most. Decisions are one line each;
-    the room that is left holds reasons, of the newest first. The last line counts what was left out.
+    the room that is left holds reasons, of the newest first. The last line counts the lines left out.
     """
     before = f"<{INJECTED} project={quoted(project or '')}>\n{heading}"
     room = max_tokens * _CHARACTERS_A_TOKEN - len(before) - len(INJECTED) - 5
@@ -167,7 +167,7 @@ def title_line(item: Mapping[str, Any]) -> str:
 
 
 def open_line(item: Mapping[str, Any]) -> str:
-    """Return what a session left open as a line."""
+    """Return an open item of a session as a line."""
     return f"- [Open{by(item)} since {str(item['at'])[:10]}] {_line(str(item['item']), 300)}"
 
 
@@ -180,7 +180,7 @@ def replaced_line(one: Mapping[str, Any]) -> str:
 
 
 def session_line(session: Mapping[str, Any]) -> str:
-    """Return the last session that an agent saved as a line: what it was for, what was done, and what comes next."""
+    """Return the last session that an agent saved as a line: its objective, its work, and the next step."""
     parts = [str(session.get("objective") or session["title"])]
     for name, heading in (("actions_taken", "done"), ("next_actions", "next")):
         if session.get(name):
@@ -227,7 +227,7 @@ def standing_line(item: Mapping[str, Any], most: int = 400) -> str:
 
 
 def whole(item: Mapping[str, Any]) -> str:
-    """Return what a memory says: its text, with its title before it if it begins otherwise."""
+    """Return the text of a memory, with its title before it if it begins otherwise."""
     title = str(item["title"])
     return _titled(title, str(next(filter(None, map(item.get, _TEXTS)), title)))
 
@@ -249,7 +249,7 @@ def _said(pair: Mapping[str, Any], name: str) -> str:
 
 
 def conversation_lines(conversation: Mapping[str, Any] | None) -> list[str]:
-    """Return what was asked, answered and left open in the last conversation, as it was said; nothing without one."""
+    """Return the questions, answers and open ends of the last conversation, as said; none without one."""
     if conversation is None:
         return []
     day = str(conversation["at"])[:10]
@@ -318,7 +318,7 @@ def result_line(result: Mapping[str, Any]) -> str:
 
 
 def card_line(card: Mapping[str, Any]) -> str:
-    """Return a card of a digest as a line: what it says of the file, and whether it may be outdated."""
+    """Return a card of a digest as a line: its statement about the file, and whether it may be outdated."""
     state = ", may be outdated" if card.get("stale") else ""
     return f"- [{str(card['kind']).replace('_', ' ')}{by(card)}{state}] {_line(str(card['statement']), 300)}"
 

@@ -1,4 +1,4 @@
-"""What Python does around a verb, where it does anything: one function a verb.
+"""The work of Python around a verb, where there is any: one function a verb.
 
 The generated method of such a verb calls the function with the caller and the arguments as a dict; further parameters
 of the function become parameters of the method. A verb that saves a memory goes through `saves.save`, and every other

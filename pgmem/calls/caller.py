@@ -29,7 +29,7 @@ _PATIENCE_S = {"report": 600.0, "rebuild": 3600.0}
 
 @dataclass
 class Logged:
-    """What the log of memories that share a database and a provider says once, not at each save."""
+    """Log lines that memories of one database and provider write once, not at each save."""
 
     no_vector: bool = False
     """The last save got no vector."""
@@ -37,7 +37,7 @@ class Logged:
     """The last save could not be sent."""
 
     def level(self, what: Literal["no_vector", "unsent"]) -> int:
-        """Return the level at which to log what has happened now: a warning where it has not happened just before."""
+        """Return the level at which to log an event: a warning where it has not happened just before."""
         level = logging.DEBUG if getattr(self, what) else logging.WARNING
         setattr(self, what, True)
         return level

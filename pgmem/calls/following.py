@@ -25,9 +25,10 @@ async def follow(
 
     Args:
         memory: of the store.
-        after: the cursor of the last change that was seen; now: only what comes; None: from the oldest that is kept.
+        after: the cursor of the last change that was seen; now: only later changes; None: from the oldest
+            that is kept.
         project_id: only changes of this project.
-        content: with what changed, as it is now.
+        content: with the changed record, as it is now.
 
     Raises:
         CursorLost: the cursor cannot be used; start anew from an export.

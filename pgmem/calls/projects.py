@@ -36,7 +36,7 @@ async def opened(
         caller: who looks the project up.
         folder: any folder of a work tree; one outside of any is known by its place.
         create: make the project of a repository that has none.
-        answer: what a person says about the project that was asked for; the project is made then.
+        answer: a person's answer to the question about a project; the project is made then.
     """
     known = await anyio.to_thread.run_sync(_read, folder)
     if isinstance(known, str):

@@ -78,7 +78,7 @@ async def _replay(
         within_s: begin no further save after this many seconds.
 
     Raises:
-        DatabaseUnavailable: the database does not answer; what was not sent stays in the outbox.
+        DatabaseUnavailable: the database does not answer; saves not sent stay in the outbox.
     """
     outbox, deadline = caller.database.outbox, monotonic() + within_s
     done = Replayed()

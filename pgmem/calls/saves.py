@@ -160,7 +160,7 @@ async def _write(
     """Send a save, once more if the connection was lost, and then put it into the outbox."""
     sent = caller.scrubbed(verb, params)
     embedding = await caller.embedding(verb, sent)
-    # What cannot be sent is refused here, before anything is queued.
+    # A save that cannot be sent is refused here, before anything is queued.
     request = Request(verb, {"save_id": save_id, "governance_token": governance_token, **sent, **embedding})
     if isinstance(caller.database, Attached):
         return (await caller.database.send(request))[0]
@@ -205,7 +205,7 @@ async def _send(
             found = verdict(error, by_front=caller.database.is_front)
             uncertain = uncertain or found == "uncertain"
             if isinstance(error, Busy):
-                # The server answers, so nothing is kept for it here: what waits would only come on top of its load.
+                # The server answers, so nothing is kept for it here: queued saves would only add to its load.
                 step = "Save again with this save_id in a moment; nothing is saved twice."
                 return _failed(save.save_id, error, step)
             if isinstance(error, SchemaOutdated):
@@ -224,8 +224,8 @@ async def _send(
                 raise
             _log_unsent(caller, save, error)
             why = _SHORT if isinstance(error, OutOfResources) else _QUEUED
-            # A front answers at once, and what is sent again waits as long. A server that was away before this call
-            # is asked once, and not for long.
+            # A front answers at once, and a repeated save waits as long. A server that was away before this
+            # call is asked once, and not for long.
             silent, late = (
                 isinstance(error, CellSilent),
                 monotonic() - started > settings.connect_timeout_s + 5,

@@ -1,4 +1,4 @@
-"""Tokens and erasure: what Python adds to the verbs that revoke a token and erase a tenant."""
+"""Tokens and erasure: the work of Python around the verbs that revoke a token and erase a tenant."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ async def _run(settings: Settings, conversation: Path | None, quiet: bool) -> di
 
 
 def _say_yes(connection: psycopg.Connection[dict[str, Any]], project: str) -> list[str]:
-    """Do what a person does at `pgmem review`, and return the instructions that hold then."""
+    """Do the work of a person at `pgmem review`, and return the instructions that hold then."""
     connection.execute("select set_config('pgmem.source', 'cli', true)")
     for rule in connection.execute("select id, version from pgmem.list_rules(%s)", (project,)).fetchall():
         connection.execute("select pgmem.decide_rule(%s, %s, true, 'Ada')", (rule["id"], rule["version"]))
@@ -238,7 +238,7 @@ async def _work(
 async def _next_session(
     client: Any, project: str, before: datetime, environment: dict[str, str]
 ) -> dict[str, Any]:
-    """What a second session begins with, what becomes of a decision that was replaced, and what was true before."""
+    """The opening of a second session, a decision that was replaced, and the former truth."""
 
     async def call(tool: str, **arguments: Any) -> dict[str, Any]:
         answer = await client.call_tool(tool, {"project_id": project, **arguments})
@@ -259,7 +259,7 @@ async def _next_session(
 
 
 def _opening(project: str, environment: dict[str, str]) -> str:
-    """What the hook of a client brings to the session that begins; empty where the hooks are not installed."""
+    """The text of a client's hook for a new session; empty where the hooks are not installed."""
     event = {"hook_event_name": "SessionStart", "session_id": "demo", "cwd": environment["PGMEM_DATA_DIR"]}
     done = subprocess.run(
         [*AGAIN, "hook", "SessionStart", "--client", "claude-code"],
@@ -344,7 +344,7 @@ def _steps(steps: list[dict[str, Any]]) -> Rows:
 
 def _context(bundle: dict[str, Any]) -> Rows:
     items = [*bundle["standing"], *bundle["items"]] if "standing" in bundle else bundle["items"]
-    # A context leaves out what is usual.
+    # A context leaves out usual values.
     rows = (
         (item.get("label", "Context"), item.get("title") or item.get("content"), item.get("scope", "project"))
         for item in items

@@ -101,7 +101,7 @@ EXAMPLES = {
     "cypher": ("pgmem cypher 'MATCH (d:Decision) RETURN d.title AS title'",),
     "psql": ("pgmem psql -c 'select title from decision'",),
 }
-"""What the help of a command shows of its use."""
+"""The usage line in the help of a command."""
 
 
 def _panels() -> dict[str, dict[str, str]]:
@@ -134,7 +134,7 @@ EXAMPLES |= registry.merged("EXAMPLES")
 REMOVED = {
     "bench": "The benchmarks are not part of the package: run python -m benchmarks in a checkout of pgmem's sources.",
 }
-"""What to run instead of a command of an earlier release."""
+"""The successor of a command of an earlier release."""
 
 CONTEXT: dict[str, Any] = {"help_option_names": ["-h", "--help"], "max_content_width": 110}
 """How every command shows its help."""
@@ -247,7 +247,7 @@ def _command(name: str, place: str, panel: str) -> Any:
     if isinstance(found, typer.Typer):
         app.add_typer(found, name=name, rich_help_panel=panel)
     else:
-        # What psql is given goes to psql.
+        # The arguments of psql go to psql.
         context = (
             {"ignore_unknown_options": True, "allow_interspersed_args": True} if name == "psql" else None
         )

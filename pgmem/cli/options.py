@@ -114,7 +114,7 @@ class Rows:
         self.title, self.caption = title, caption
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        """Yield what fits."""
+        """Yield the parts that fit."""
         from rich.table import Column, Table
         from rich.text import Text
 
@@ -157,7 +157,7 @@ def _longest(text: str) -> int:
 
 
 def memories(entries: Iterable[tuple[str, Iterable[object], str]]) -> RenderableType:
-    """Memories one below the other: the title, what it is with its id, and its text."""
+    """Memories one below the other: the title, its kind with its id, and its text."""
     from rich.console import Group
     from rich.padding import Padding
     from rich.text import Text
@@ -268,7 +268,7 @@ _COMMANDS = {
     "set_setting": "pgmem config set",
     "surface_insights": "pgmem reflect",
 }
-"""What people type for what agents send."""
+"""The names that people type for arguments of agents."""
 
 
 def typed(advice: str) -> str:
@@ -370,8 +370,8 @@ def exit_on_error(action: Callable[[], T], dsn: str = "PGMEM_DSN") -> T:
     """Run an action; an error of pgmem or the database becomes one line on stderr and exit code 1.
 
     Args:
-        action: what is done.
-        dsn: what named the database, for the message.
+        action: the verb of the question.
+        dsn: the source of the database's name, for the message.
     """
     try:
         return action()
@@ -401,9 +401,9 @@ def with_memory(
 
     Args:
         settings: of the store.
-        use: what is done with it.
+        use: the purpose.
         as_it_is: return the result unchanged; else without characters that control a terminal.
-        dsn: what named the database, for the message of an error.
+        dsn: the source of the database's name, for the message of an error.
     """
     import anyio
 
@@ -435,7 +435,7 @@ class Store:
         return self.for_people(self.run(use))
 
     def for_people(self, found: T) -> T:
-        """Return what people are shown; with `--json` a program gets it, and the command ends."""
+        """Return the text for people; with `--json` a program gets it, and the command ends."""
         if self.print_json(found):
             raise typer.Exit
         return found
@@ -473,7 +473,7 @@ def chosen(question: str) -> str:
 
 
 def given(make: Callable[..., T]) -> Callable[[Callable[Concatenate[T, P], U]], Callable[..., U]]:
-    """Return a decorator: a command takes the options of `make` too, and as its first argument what `make` returns."""
+    """Return a decorator: a command takes the options of `make` too, and its result as first argument."""
 
     def decorate(command: Callable[Concatenate[T, P], U]) -> Callable[..., U]:
         _, *own = inspect.signature(command, eval_str=True).parameters.values()

@@ -146,7 +146,7 @@ def _print_parts(results: Sequence[SearchResult]) -> None:
 
 @verb_command("get_node", "which")
 def show(call: Call) -> None:
-    """Show a memory whole, with what it is related to: as it is, or as it was at a time."""
+    """Show a memory whole, with its relations: as it is, or as it was at a time."""
 
     async def look(memory: Memory) -> tuple[Node, Neighbours | None]:
         node = await call.of(memory)

@@ -233,7 +233,7 @@ def arguments(
 
 
 def _stdin() -> str:
-    """The text on stdin; in some locales Python reads what is not UTF-8 as halves of surrogates.
+    """The text on stdin; in some locales Python reads bytes that are not UTF-8 as halves of surrogates.
 
     Raises:
         InvalidArgument: it is not UTF-8.

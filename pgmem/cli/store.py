@@ -120,7 +120,7 @@ def _became(done: schema.Upgrade) -> str:
 
 
 def _left_to_worker(done: schema.Upgrade) -> str:
-    """What the worker does after an upgrade, if anything."""
+    """The work left to the worker after an upgrade, if any."""
     work = []
     if done.unembedded:
         work.append(f"embeds {counted(done.unembedded, 'memory', 'memories')}")
@@ -130,7 +130,7 @@ def _left_to_worker(done: schema.Upgrade) -> str:
 
 
 def _planned(dsn: str) -> list[str]:
-    """What `pgmem init` would do, in lines."""
+    """The steps that `pgmem init` would take, in lines."""
     plan = schema.plan(dsn)
     if plan.before is None:
         return [f"No store found: pgmem init installs {schema.release()}."]
@@ -182,7 +182,7 @@ def status(store: Store) -> None:
 async def _look(
     memory: Memory, settings: Settings
 ) -> tuple[Status, list[EmbeddingModel], str, dict[str, str]]:
-    """The state of the store, its models, what to say of a caller without a tenant, and its settings."""
+    """The state of the store, its models, the sentence about a caller without a tenant, and its settings."""
     found, nobody = await memory.status(), "none: one user"
     with suppress(NotPermitted):
         if (await memory.backlog()).tenants:

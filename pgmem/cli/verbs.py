@@ -1,7 +1,7 @@
 """Commands made of verbs: their arguments, options and help are those that sql/ declares (pgmem/_verbs.py).
 
-A command adds what it prints, and options of people alone, such as `--yes`. What is not given is not sent, so that the
-defaults are those of the verb; only who decides is filled in, by the name of the login.
+A command adds its output, and options of people alone, such as `--yes`. An option that is not given is not
+sent, so that the defaults are those of the verb; only who decides is filled in, by the name of the login.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ OPTIONS = {
     "user_id": ("--user",),
     "answers_only": ("--answers-only/--all-answers",),
 }
-"""What people type for an argument; else its name with hyphens."""
+"""The name that people type for an argument; else its name with hyphens."""
 
 KINDS: dict[str, Any] = {
     "uuid": UUID,
@@ -55,7 +55,7 @@ KINDS: dict[str, Any] = {
 METAVARS = {"timestamp with time zone": "TIME", "date": "DAY", "uuid": "ID", "jsonb": "JSON"} | dict.fromkeys(
     ("smallint", "integer", "bigint", "double precision"), "N"
 )
-"""What the help writes for the value of an option."""
+"""The placeholder for the value of an option in the help."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Call:
         return await getattr(memory, self.verb)(**sent)
 
     def run(self, use: Callable[[Memory], Awaitable[Any]] | None = None, **more: Any) -> Any:
-        """Open the memory and call the verb, or what is given instead; the answer."""
+        """Open the memory and call the verb, or the given function; the answer."""
         return self.store.run(use or (lambda memory: self.of(memory, **more)))
 
     def answer(self, use: Callable[[Memory], Awaitable[Any]] | None = None, **more: Any) -> Any:
@@ -106,11 +106,12 @@ def verb_command(
 
     Args:
         verb: the verb.
-        words: what is typed without the name of an option, in this order; `which` is label and key; a name that ends in
-            ... takes all words that follow.
-        options: what people type for an argument, where it is not its name.
+        words: the arguments typed without the name of an option, in this order; `which` is label and key; a
+            name that ends in ... takes all words that follow.
+        options: the name that people type for an argument, where it is not its name.
         without: arguments that the command does not take.
-        defaults: what is sent for an argument that is not given; None: nothing, though the verb requires one.
+        defaults: the value sent for an argument that is not given; None: nothing, though the verb requires
+            one.
         of_folder: without --project, the project of the folder is asked about, and --all-projects asks about all.
     """
     filled: dict[str, Any] = {"by": getpass.getuser, **(defaults or {})}
@@ -219,13 +220,13 @@ def _kind(argument: Argument) -> Any:
 
 
 def meaning(argument: Argument) -> str:
-    """What an argument means: its first sentence; the rest is in the reference."""
+    """The meaning of an argument: its first sentence; the rest is in the reference."""
     said = re.split(r"[.] |[.;]$", argument.meaning, maxsplit=1)[0]
     return (said if "_" in said.split()[0] else said[:1].upper() + said[1:]) + "."
 
 
 def _value(name: str, argument: Argument, given: Any) -> Any:
-    """The value of an argument from what was typed; None: it is not sent."""
+    """The value of an argument from the typed text; None: it is not sent."""
     if given is None or given == []:
         return None
     if isinstance(given, list) and _kind(argument) is str:
@@ -243,10 +244,10 @@ def _value(name: str, argument: Argument, given: Any) -> Any:
 
 
 def moment(text: str, name: str, *, ahead: bool = False) -> datetime:
-    """A time from what was typed: 2026-09-01 is the end of that day, 2026-09-01T12:00 that minute, 30d ago.
+    """A time from the typed text: 2026-09-01 is the end of that day, 2026-09-01T12:00 that minute, 30d ago.
 
     Args:
-        text: what was typed.
+        text: as it was typed.
         name: of the argument, for the message.
         ahead: a time to come: 30d is in thirty days, and a day is its beginning.
 

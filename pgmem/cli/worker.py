@@ -45,7 +45,7 @@ def worker(
         str, typer.Option("--health-host", help="The address of --health-port.")
     ] = "127.0.0.1",
 ) -> None:
-    """Maintain the store: embed and index texts, send queued saves, delete what has expired.
+    """Maintain the store: embed and index texts, send queued saves, delete expired rows.
 
     With PGMEM_EXTRACTION_MODEL it also asks that model which turns to keep as memories, up to extraction_tokens
     a day.
@@ -71,7 +71,7 @@ def worker(
 async def _round(
     memory: Memory, extractor: Extractor | None, stop: Callable[[], bool] = lambda: False
 ) -> dict[str, int]:
-    """Run one round of maintenance, and of extraction if a model is set; count what each did."""
+    """Run one round of maintenance, and of extraction if a model is set; count the work of each."""
     done = await memory.maintain(stop)
     for place in registry.found("ROUNDS"):
         done |= await registry.imported(place)(memory)
@@ -82,7 +82,7 @@ async def _round(
 
 
 async def _extracted(memory: Memory, extractor: Extractor, stop: Callable[[], bool]) -> dict[str, int]:
-    """Ask the model what should last of the turns that wait; count what came of it."""
+    """Ask the model which facts of the waiting turns should last; count its items."""
     found = await extractor.round(memory, stop)
     of_today = f"{found.spent} of {found.budget} tokens of today"
     if found.stopped is not None:
@@ -146,4 +146,4 @@ async def _rounds(settings: Settings, host: str, port: int | None) -> None:
                         log.warning("the database does not answer: %s", summary(error))
                     with anyio.move_on_after(settings.worker_interval_s):
                         await stopping.wait()
-                tasks.cancel_scope.cancel()  # before the memory is closed under what sends and answers
+                tasks.cancel_scope.cancel()  # before the memory is closed below its tasks

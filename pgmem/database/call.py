@@ -116,7 +116,7 @@ class Request:
 
         Args:
             connection: of the pool, with autocommit and outside a transaction.
-            opening: what sets the identity and the timeout until the transaction ends.
+            opening: the statement that sets the identity and the timeout until the transaction ends.
 
         Raises:
             psycopg.Error: the server refuses a statement, or the connection is lost.

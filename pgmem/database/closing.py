@@ -1,4 +1,4 @@
-"""Closing what was opened, though the caller is cancelled meanwhile."""
+"""Closing connections and files, though the caller is cancelled meanwhile."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
     asyncio raises in whatever the task waits for. So the work runs in a separate task.
 
     Args:
-        work: what closes or gives back something.
+        work: the closing or giving back of something.
 
     Raises:
         CancelledError: the caller was cancelled meanwhile.
@@ -57,7 +57,7 @@ class Tasks:
         """Run something until it ends or is cancelled.
 
         Args:
-            work: what runs.
+            work: the coroutine that runs.
         """
         task = asyncio.create_task(work)
         self._running.add(task)
@@ -65,7 +65,7 @@ class Tasks:
         return task
 
     async def end(self, *tasks: asyncio.Task[Any]) -> None:
-        """Cancel these tasks, or all, and return when the last one has closed what it had open."""
+        """Cancel these tasks, or all, and return when the last one has closed its connections."""
         left = [task for task in tasks or self._running if not task.done()]
         for task in left:
             task.cancel()

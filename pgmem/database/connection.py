@@ -33,7 +33,7 @@ class Connection(AsyncConnection[DictRow]):
         try:
             connection = await super().connect(conninfo, **options)
         except asyncio.CancelledError as error:
-            raise error.with_traceback(None) from None  # its frames hold what is connected by half
+            raise error.with_traceback(None) from None  # its frames hold a half-open connection
         read_times(connection.adapters)
         return connection
 

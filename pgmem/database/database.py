@@ -133,7 +133,7 @@ class Database:
 
     @property
     def names(self) -> dict[tuple[str, str, str], tuple[float, re.Pattern[str] | None]]:
-        """By (organisation, user, project): until when the names of a project hold, and what matches them."""
+        """By (organisation, user, project): until when the names of a project hold, and their rows."""
         return self._shared.pools.names
 
     @property
@@ -212,12 +212,12 @@ class Database:
 
     @property
     def beside(self) -> Tasks:
-        """What runs beside calls over this pool, at the longest until it is closed."""
+        """Tasks beside calls over this pool, at the longest until it is closed."""
         return self._shared.beside
 
     @property
     def wakes(self) -> Wakes:
-        """What wakes those who follow the feed, over one connection for all scopes.
+        """The waker of those who follow the feed, over one connection for all scopes.
 
         Raises:
             MemoryNotOpen: the database is closed.
@@ -241,7 +241,7 @@ class Database:
         """Return the registry of labels by name.
 
         It is read once for all that act over this pool, and again if it lacks `including`, which a process may have
-        added since. An own label never changes, so what was read stays right.
+        added since. An own label never changes, so the rows read stay right.
 
         Args:
             including: a label that the caller needs; it is absent if the store does not have it either.
@@ -413,7 +413,7 @@ class Database:
                     replica.wrote(tenant)
 
     async def _explained(self, error: psycopg.Error) -> Exception:
-        """Return why the store lacks what a verb needs: SchemaOutdated if it holds another schema, else the error."""
+        """Return why the store lacks a verb: SchemaOutdated if it holds another schema, else the error."""
         try:
             async with self.transaction(_PROBE_S) as connection:
                 row = await (

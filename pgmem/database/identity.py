@@ -9,7 +9,7 @@ from typing import LiteralString, NamedTuple, TypeAlias
 
 
 class Identity(NamedTuple):
-    """The caller of a verb and the origin of what it writes; the fields are the values of the SET statements below.
+    """The caller of a verb and its origin; the fields are the values of the SET statements below.
 
     Attributes:
         org_id: organisation; with `user_id` the tenant.
@@ -37,7 +37,7 @@ SET_FOR_TRANSACTION: LiteralString = "select " + ", ".join(
 BEGIN: LiteralString = "begin isolation level read committed"
 """Begins a transaction that may write, whatever isolation the database or the role has as its default."""
 READ_COMMITTED: LiteralString = "set transaction_isolation = 'read committed'"
-"""The same as the first statement of what is sent in one round trip; the next transaction has its default again."""
+"""The same as the first statement of one round trip; the next transaction has its default again."""
 
 _PINNED: dict[LiteralString, LiteralString] = {
     "timezone": "UTC",  # a time without a zone is one of UTC

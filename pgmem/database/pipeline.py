@@ -1,9 +1,9 @@
 """Workarounds for the pipeline mode of psycopg.
 
 `sent_first`: the synchronization of a pipeline, which `commit()` runs, flushes once after the last command and then
-only reads (`BasePipeline._sync_gen`). What the socket has not taken by then is never sent: the server waits for the
-rest of the statement, the client for the answer, for ever. Seen in psycopg 3.3.9 with a statement of 20 MB. The same
-hang at the end of a block is psycopg issue 685, which is closed.
+only reads (`BasePipeline._sync_gen`). Bytes that the socket has not taken by then are never sent: the server
+waits for the rest of the statement, the client for the answer, for ever. Seen in psycopg 3.3.9 with a
+statement of 20 MB. The same hang at the end of a block is psycopg issue 685, which is closed.
 
 `first_error_only`: if the server has refused a statement before the block ends, psycopg raises that error and logs
 "error ignored terminating <psycopg.AsyncPipeline …>" about the statements that were aborted after it. Without a
@@ -55,8 +55,9 @@ def sent_first(server: PGconn, steps: PQGen[T]) -> PQGen[T]:
 def _leave(server: PGconn, steps: PQGen[T]) -> None:
     """Close a generator, which may be in the middle when its caller is cancelled.
 
-    The exit of a pipeline begins to fetch what is left then (`BasePipeline._exit_gen`), which a generator that is
-    closed must not. Answers are on their way that nobody reads, so the connection is closed too.
+    The exit of a pipeline begins to fetch the remaining results then (`BasePipeline._exit_gen`), which a
+    generator that is closed must not. Answers are on their way that nobody reads, so the connection is closed
+    too.
     """
     try:
         steps.close()
@@ -65,7 +66,7 @@ def _leave(server: PGconn, steps: PQGen[T]) -> None:
 
 
 def _flush(server: PGconn) -> bool:
-    """Send what the socket takes; return whether data is left."""
+    """Send as much as the socket takes; return whether data is left."""
     try:
         return bool(server.flush())
     except psycopg.OperationalError:

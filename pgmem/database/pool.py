@@ -141,7 +141,7 @@ class Pools:
                     schema.check_version(connection)
                     return dsn
                 connection.rollback()
-            # The agent waits for its server to start: the worker renews what is stored.
+            # The agent waits for its server to start: the worker renews stored rows.
             schema.upgrade(dsn, settings=settings.store, renew=False)
             return dsn
         place(settings.dsn)
@@ -202,7 +202,8 @@ class Pools:
             name=name,
             connection_class=Connection,
             # Prepared statements fail behind a pooler in transaction mode; the embedded server has none.
-            # What is sent in one round trip is one transaction by itself; another one sends begin and commit.
+            # The statements of one round trip are one transaction by itself; another one sends begin and
+            # commit.
             kwargs={
                 "row_factory": dict_row,
                 "prepare_threshold": 2 if prepare else None,

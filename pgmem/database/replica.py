@@ -29,7 +29,7 @@ ON_PRIMARY = frozenset(verb.name for verb in VERBS.values() if verb.effect == "l
 """Verbs that write nothing and answer for this moment: a revoked token, a save on its way, a setting just set."""
 
 NOT_READ_BACK = frozenset({"record_recall"})
-"""Verbs that write what no read on the replica waits for."""
+"""Verbs with writes that no read on the replica waits for."""
 
 _PATIENCE_S = 1.0  # a read waits this long for a probe, then uses the primary
 _SOON_S = 0.1  # least time between two probes that reads after a write ask for

@@ -21,7 +21,7 @@ REMEMBERED = 10_000
 
 
 class Recent(OrderedDict[K, V]):
-    """What was kept last, by its key.
+    """The last kept value, by its key.
 
     Args:
         most: how many keys are kept; the one that was set least recently is forgotten first.
@@ -98,7 +98,7 @@ class Streams:
     Args:
         of_owner: that an owner may have at once.
         of_all: that all owners together may have.
-        refusal: what is said of one more.
+        refusal: the message for one more.
     """
 
     def __init__(self, of_owner: int, of_all: float, refusal: str) -> None:
@@ -124,11 +124,11 @@ class Streams:
 
 
 class Rates:
-    """Counts what callers send, each with an allowance that fills again with time.
+    """Counts the requests of callers, each with an allowance that fills again with time.
 
     Args:
         most: the allowance when it is full.
-        per_s: what is added to it in a second.
+        per_s: the refill in a second.
     """
 
     def __init__(self, most: float, per_s: float) -> None:

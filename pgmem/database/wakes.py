@@ -34,7 +34,8 @@ class Follower:
     """One who follows: the tenants whose changes it sees, and the event that wakes it.
 
     Attributes:
-        early: whether it reads what is committed, and not the feed, which a transaction that began before holds back.
+        early: whether it reads committed rows, and not the feed, which a transaction that began before holds
+            back.
     """
 
     tenants: frozenset[str]
@@ -150,7 +151,7 @@ class Wakes:
                 cursor = row["cursor"]
                 pause = _FRONT_S if not hears else _HELD_S if row["held"] else _POLL_S
                 if row["tenants"] or first:
-                    # Nobody was notified of what was committed before this connection listened.
+                    # Nobody was notified of commits before this connection listened.
                     self.wake(None if first else set(row["tenants"]))
                 elif row["held"] and notified:
                     for follower in self._followers:

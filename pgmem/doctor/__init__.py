@@ -1,1 +1,1 @@
-"""What is wrong, or could be better: of the database, of the settings, of the connected clients."""
+"""Faults and possible improvements: of the database, the settings, the connected clients."""

@@ -34,7 +34,7 @@ class Finding:
         check: its name.
         level: ok; hint, if it could be better; look, if something is wrong.
         message: the result in words.
-        remedy: what to do about it.
+        remedy: the way to mend it.
     """
 
     check: str
@@ -49,7 +49,7 @@ def ok(check: str, message: str) -> Finding:
 
 
 def hint(check: str, message: str, remedy: str) -> Finding:
-    """A check that found what could be better."""
+    """A check that found a possible improvement."""
     return Finding(check=check, level="hint", message=message, remedy=remedy)
 
 
@@ -201,7 +201,7 @@ def _extension(row: dict[str, Any]) -> Finding:
 
 
 def _pgvector(version: str, built_alone: bool | None) -> Finding | None:
-    """What is known to be wrong with a release of pgvector; `built_alone`: pgmem's index is built without workers."""
+    """The known fault of a release of pgvector; `built_alone`: pgmem's index is built without workers."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:3]))
     if numbers >= (0, 8, 4) or numbers < (0, 8):
         return None

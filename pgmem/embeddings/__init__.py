@@ -43,7 +43,7 @@ def create_provider(config: Mapping[str, object] | EmbeddingSettings) -> BasePro
     model, size, timeout = settings.embedding_model, settings.embedding_dimensions, settings.embedding_timeout
     match (
         settings.embedding_provider
-    ):  # the module of a provider, and what it imports, is imported only if it is used
+    ):  # the module of a provider, with its own imports, is imported only if it is used
         case "none":
             from pgmem.embeddings.none import NullProvider
 

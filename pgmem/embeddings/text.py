@@ -1,8 +1,9 @@
 """The text that a save is embedded as, composed before the save is sent.
 
-The registry of labels says which fields make the text. The verbs clean what they store; the same is done here, because
-the database keeps a vector only if it was made from the text as stored, which it compares by hash. Where the two
-differ, as after an update of an existing node or with properties that a verb drops, the worker makes the vector later.
+The registry of labels says which fields make the text. The verbs clean texts before they store them; the same
+is done here, because the database keeps a vector only if it was made from the text as stored, which it
+compares by hash. Where the two differ, as after an update of an existing node or with properties that a verb
+drops, the worker makes the vector later.
 """
 
 from __future__ import annotations

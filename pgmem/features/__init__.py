@@ -1,1 +1,1 @@
-"""What can be left out: each feature is a folder that the core does not name, see pgmem/registry.py."""
+"""Features, which can be left out: each is a folder that the core does not name, see pgmem/registry.py."""

@@ -43,7 +43,7 @@ class Migration:
 
     Attributes:
         revision: its id, which is never used again.
-        summary: what it changes, in one line.
+        summary: its changes, in one line.
         file: its path below `migrations/`.
         text: the SQL that it runs.
     """

@@ -78,7 +78,7 @@ def _sums() -> dict[str, str]:
 
 @cache
 def _heads() -> dict[str, str]:
-    """What `create or replace function` cannot change, by function: arguments and result, without white space."""
+    """Parts that `create or replace` cannot change, by function: arguments, result, without white space."""
     heads = {}
     for path in _chapters():
         for match in _HEAD.finditer(path.read_text(encoding="utf-8")):
@@ -110,14 +110,14 @@ def build(of_release: str, its_digest: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Upgrade:
-    """What an upgrade did.
+    """The result of an upgrade.
 
     Attributes:
         release: the release that the store has now.
         changed: whether anything was installed.
         extensions: those of `EXTENSIONS` that were found or made.
         before: the release that the store had, None for a new store.
-        notices: what the owner of the store should know, such as a label that got another name.
+        notices: sentences for the owner of the store, such as a label that got another name.
         unembedded: how many memories wait for a vector.
         unindexed: how many models have more vectors than are compared one by one, and no index.
         rules: how many rules of agents wait for a person's yes, 1000 at most.
@@ -233,7 +233,7 @@ def _set_rows(connection: psycopg.Connection[Any], values: Mapping[str, str]) ->
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What an upgrade would do to a store.
+    """The plan of an upgrade of a store.
 
     Attributes:
         before: the release of the store, None if there is none; with its digest where it is another state of this one.
@@ -249,7 +249,7 @@ class Plan:
 
 
 def plan(dsn: str) -> Plan:
-    """Look at a store and say what `upgrade` would do; changes nothing.
+    """Look at a store and return the plan of `upgrade`; changes nothing.
 
     Raises:
         UnsuitableDatabase: as `upgrade` does.
@@ -412,7 +412,7 @@ _GIVE_TO_OWNER = re.compile(
 
 
 def _engine(dsn: str) -> Engine:
-    """What connects as Alembic needs it."""
+    """A connection as Alembic needs it."""
     # Imported here, as in `upgrade`.
     from sqlalchemy import create_engine
     from sqlalchemy.pool import NullPool
@@ -480,7 +480,7 @@ _STEPS = {"graph": "making the graph again", "memories": "renewing memories", "t
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Say in one sentence why an upgrade failed, and what to do; the transaction has left the store as it was."""
+    """Say in one sentence why an upgrade failed, and the way out; the store is as it was."""
     try:
         yield
     except Exception as error:
@@ -616,7 +616,7 @@ def _replace_if_changed(connection: psycopg.Connection[Any]) -> bool:
 
 
 def _replace(connection: psycopg.Connection[Any]) -> None:
-    """Run the chapters of `sql/`; views and what locks a table only where their text changed."""
+    """Run the chapters of `sql/`; views and statements that lock a table only where their text changed."""
     rows = connection.execute(_CHAPTERS_INSTALLED).fetchall()
     installed = {str(row[0]): str(row[1]) for row in rows}
     sums = _sums()
@@ -679,7 +679,7 @@ def _drop_changed() -> str:
 
 
 def _drop_obstacles() -> str:
-    """Drop what keeps migrations from changing tables and domains: the views, and functions and triggers of before."""
+    """Drop objects that keep migrations from changing tables: views, former functions and triggers."""
     return f"{_step('drop_views')};\n{_step('drop_projection', required=_step('required'))}"
 
 
@@ -757,7 +757,8 @@ def changed_meanwhile(found: str, found_digest: str) -> SchemaOutdated | None:
         found_digest: the digest of its schema.
 
     Returns:
-        What to raise for a verb that the store lacks; None if the store is of this program, which then has a mistake.
+        The error for a verb that the store lacks; None if the store is of this program, which then has a
+        mistake.
     """
     if found_digest == digest():
         return None

@@ -83,7 +83,7 @@ begin
 end $$;
 
 -- step: required
--- What a default, constraint, trigger or policy calls, and what that calls.
+-- Functions that a default, constraint, trigger or policy calls, and those that they call.
 select d.refobjid from pg_depend d
 where d.refclassid = 'pg_proc'::regclass and d.classid not in ('pg_proc'::regclass, 'pg_rewrite'::regclass)
 union
@@ -92,8 +92,8 @@ join pg_depend d on d.classid = 'pg_proc'::regclass and d.objid = r.oid and d.re
 
 -- step: drop_projection
 -- The functions of the triggers are those of the previous release and call its other functions. A body of the SQL standard
--- depends on what it names, so a function that takes the row of a table or reads its columns keeps migrations from changing
--- their types; the chapters make it again.
+-- depends on the objects it names, so a function that takes the row of a table or reads its columns keeps migrations from
+-- changing their types; the chapters make it again.
 do $$
 declare
   v_trigger   record;
@@ -184,8 +184,8 @@ end $$
 
 -- step: name_extension_schema
 -- The chapters name pgvector's types and operators with the schema public; here they get the one that the extension is
--- in (Supabase: extensions). So no function has a schema in its path in which others may create: what they put there
--- would run as the owner.
+-- in (Supabase: extensions). So no function has a schema in its path in which others may create: their functions would
+-- run as the owner.
 do $$
 declare
   v_function   oid;
@@ -207,7 +207,7 @@ begin
 end $$;
 
 -- step: writable_schemas
--- Whoever may create beside an extension may put there what its own functions and casts find first.
+-- Whoever may create beside an extension may put functions there that its own functions and casts find first.
 select n.nspname, e.extname, quote_ident(coalesce(r.rolname, 'public')) as grantee
 from pg_extension e join pg_namespace n on n.oid = e.extnamespace
 cross join lateral aclexplode(coalesce(n.nspacl, acldefault('n', n.nspowner))) a

@@ -45,8 +45,8 @@ log = logging.getLogger("pgmem")
 _PATIENCE = 20.0
 _PROBE_S = 1.0
 
-# Of a server whose store was upgraded: seconds without a call after which it ends, so that answers reach clients, and
-# seconds after which it ends as soon as no call is running.
+# For a server with an upgraded store: seconds without a call after which it ends, so that answers reach
+# clients, and seconds after which it ends as soon as no call is running.
 _IDLE_S = 5.0
 _LATEST_S = 60.0
 still_valid: ContextVar[Callable[[], Awaitable[bool]] | None] = ContextVar("still_valid", default=None)
@@ -94,7 +94,7 @@ def exchanges(token: AccessToken) -> bool:
 
 
 def vouches(token: AccessToken) -> bool:
-    """Whether another store is believed about who wrote and who approved what it brings with a token."""
+    """Whether another store is believed about the authors and approvers of its records, by a token."""
     return (token.claims or {}).get("vouches") is True
 
 
@@ -126,7 +126,7 @@ class App:
         self._memory = Memory(self._database, self._embedder)
         self._tasks: TaskGroup | None = None
         self.beside = Tasks()
-        """What runs beside the requests, at the longest until the server ends."""
+        """Tasks beside the requests, at the longest until the server ends."""
         self._attempt: anyio.Event | None = None
         self._open = False
         self._unusable = False
@@ -312,7 +312,7 @@ class App:
         self._memory.watch(metrics.record)
 
     async def close(self) -> None:
-        """End what runs beside the requests, and close the embedding provider and the database."""
+        """End the tasks beside the requests, and close the embedding provider and the database."""
         try:
             await self.beside.end()
             await to_its_end(self._embedder.aclose())

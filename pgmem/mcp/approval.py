@@ -1,7 +1,7 @@
 """Approval by the person behind a client: a global save is shown to them, where their client supports it.
 
-The store decides what an answer counts for (the setting `approval`), and a token is good for the text that was shown.
-Where the client cannot ask, or the agent sends a token, the save is passed on unchanged.
+The store decides the weight of an answer (the setting `approval`), and a token is good for the text that was
+shown. Where the client cannot ask, or the agent sends a token, the save is passed on unchanged.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def unknown(tool: str, known: Sequence[str], arguments: Mapping[str, object]) ->
 
 
 def _expected(schema: Mapping[str, Any], path: Sequence[int | str]) -> str:
-    """Return in words what the schema requires at a path."""
+    """Return in words the schema's requirement at a path."""
     root = schema
     for part in path:
         schema = resolved(schema, root)

@@ -1,4 +1,4 @@
-"""What an agent is shown of a context and of search results: texts, and of the rest only what is informative.
+"""The text of contexts and search results for an agent: texts, and of the rest only what is informative.
 
 Every field costs tokens of a context window. Left out is what an agent cannot act on (the two times to the
 microsecond, parts of a score), what is in another field already (the title of a session is its objective), and what

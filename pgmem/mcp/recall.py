@@ -1,4 +1,4 @@
-"""What tools brought to agents is recorded after their answers are out, so that a read stays a read.
+"""Memories that tools brought are recorded after their answers are out, so that a read stays a read.
 
 An answer that nobody can record (the database is away or read-only, the queue is full) is not recorded; the agent does
 not notice.
@@ -51,14 +51,14 @@ class Recorder:
         self._more.set()
 
     async def work(self) -> None:
-        """Record what waits, and then what comes."""
+        """Record waiting answers, and then later ones."""
         while True:
             await self._more.wait()
             self._more = anyio.Event()
             await self.write()
 
     async def write(self) -> None:
-        """Record what waits; when it returns, what another task was recording is recorded too."""
+        """Record waiting answers; when it returns, those of another task are recorded too."""
         async with self._writing:
             while self._waiting:
                 memory, arguments = self._waiting.popleft()
@@ -87,7 +87,7 @@ async def note(
         recorder: of the server.
         opened: gives the memory of the request.
         tool: the tool that answered.
-        arguments: what it was asked.
+        arguments: those of the call.
         found: its answer with ids.
         shown: the text that the agent gets.
     """

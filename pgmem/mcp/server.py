@@ -259,7 +259,7 @@ def framed(
 ) -> tuple[dict[str, Any], str]:
     """Return an answer without nulls, and its text as one line of JSON, marked and neutralised as data.
 
-    Of the optional fields, those that say nothing (an empty list, zero, false) are left out too. The tools of the
+    Optional fields without a value (an empty list, zero, false) are left out too. The tools of the
     reference server keep its texts.
 
     A recalled text can close neither its quotes nor a tag around it, in the text and in the structured content.

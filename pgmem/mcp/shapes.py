@@ -107,7 +107,7 @@ class EndedMemory(TypedDict):
 
 @with_config(_CLOSED)
 class ExtractionAnswer(TypedDict, total=False):
-    """What should last of the turns that an extraction shows."""
+    """The lasting facts of the turns that an extraction shows."""
 
     add: list[AddedMemory]
     update: list[ChangedMemory]

@@ -1,4 +1,4 @@
-"""A tool: how its arguments are read, what answers it, and how it is listed."""
+"""A tool: how its arguments are read, how it is answered and listed."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class Tool:
 
 
 def _from_json(value: Any) -> Any:
-    """Return what a text of JSON holds, if that is neither a text nor a number, which a text may also mean."""
+    """Return the value of a text of JSON, if it is neither a text nor a number, which stay texts."""
     if not isinstance(value, str):
         return value
     try:
@@ -152,7 +152,7 @@ def _is_plain_text(annotation: Any) -> bool:
 
 
 def _members(annotation: Any) -> Iterator[Any]:
-    """The types of a union, without what is annotated."""
+    """The types of a union, without annotations."""
     if get_origin(annotation) is Annotated:
         yield from _members(get_args(annotation)[0])
     elif get_origin(annotation) in (Union, UnionType):

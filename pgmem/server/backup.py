@@ -2,7 +2,7 @@
 
 The dump and the checksums are of one snapshot, so agents can write meanwhile. The graph is left out: it copies the
 tables under an OID that differs between databases, and a restore builds it again. A restore takes the rows alone and
-makes tables and functions itself, because another person may have written what else a dump holds.
+makes tables and functions itself, because another person may have written the rest of a dump.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ def _fill(server: EmbeddedServer, dsn: str, dump: Path, expected: Backup) -> Non
         raise InvalidArgument(f"{dump} holds no store of pgmem: restore another backup.")
     schema.make_tables(dsn, revision[0].decode("utf-8", "replace"))
     with settled(dsn) as connection:
-        # Rows come in the order of the names of their tables, and what triggers derive is among them.
+        # Rows come in the order of the names of their tables, and rows that triggers derive are among them.
         connection.execute("set session_replication_role = replica")
         for statement, lines in _rows(server, dump):
             if statement is None:
@@ -363,7 +363,7 @@ def _rows(
 ) -> Iterator[tuple[sql.Composed | None, Iterator[bytes]]]:
     """The rows of a dump: for each table its COPY and lines; for each sequence None and one line with its state.
 
-    What else pg_restore writes is passed over.
+    Other output of pg_restore is passed over.
     """
     command = _command(server, "pg_restore", "--data-only", "--schema=pgmem", *options, "--file=-", str(dump))
     with TemporaryFile() as complaints:

@@ -93,7 +93,7 @@ class _Postmaster(NamedTuple):
 
 @contextlib.contextmanager
 def temporary_server(dsn: str | None = None) -> Iterator[tuple[str, Path]]:
-    """A server and a folder for one piece of work; what was made for it is removed afterwards.
+    """A server and a folder for one piece of work; both are removed afterwards.
 
     Args:
         dsn: a server that runs already; None: start an embedded one in the folder.

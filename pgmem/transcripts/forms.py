@@ -1,10 +1,11 @@
-"""The lines of the transcripts of each client: which hold what was said, which are known to hold none, by whom.
+"""The lines of the transcripts of each client: which hold turns, which are known to hold none, by whom.
 
-    claude-code  {type: user | assistant, uuid, message: {role, content}, origin?, isMeta?, isSidechain?, …}; what a
-                 person types while the agent works is {type: attachment, attachment: {type: queued_command, prompt}}
-    codex        {type, payload}: response_item with a message, and event_msg with what a person typed; before 0.40 the
+    claude-code  {type: user | assistant, uuid, message: {role, content}, origin?, isMeta?, isSidechain?, …};
+                 text that a person types while the agent works is {type: attachment, attachment: {type:
+    queued_command, prompt}} codex        {type, payload}: response_item with a message, and event_msg with
+    the typed text; before 0.40 the
                  messages bare
-    cursor       {role, message: {content}}; what a person typed is in <user_query>
+    cursor       {role, message: {content}}; typed text is in <user_query>
     gemini-cli   {id, type: user | gemini, content, displayContent?}
     qwen-code    {uuid, type: user | assistant, message: {role, parts}, subtype?, provenance?, systemPayload?}
     copilot      {type: user.message | assistant.message, data: {content}, id}, of Copilot CLI and of VS Code
@@ -25,7 +26,7 @@ from pgmem.transcripts.words import is_no_answer
 
 
 class Spoken(NamedTuple):
-    """What a line says: the parts of its text, who said it, and where it is.
+    """A line as read: the parts of its text, its author, and its offset.
 
     Attributes:
         role: user or assistant.
@@ -47,7 +48,7 @@ class Spoken(NamedTuple):
 
 
 class Context(Protocol):
-    """What a form notes of a transcript while it reads: what `Reader` has."""
+    """The notes of a form on a transcript while it reads: what `Reader` has."""
 
     session: str | None
     folder: str | None
@@ -86,7 +87,7 @@ _TO_A_REFUSAL = "the user said:\n"
 
 
 def form_of(entry: Entry) -> str | None:
-    """Return the name of the form of a line, by what only that one has; None for one of no known form."""
+    """Return the name of the form of a line, by its own fields; None for one of no known form."""
     kind = kind_of(entry)
     if "payload" in entry or "record_type" in entry or (kind == "message" and "role" in entry):
         return "codex"
@@ -121,7 +122,7 @@ def kind_of(entry: Entry, name: str = "type") -> str | None:
 
 
 def texts(content: object, context: Context, *, where: str = "part") -> list[str]:
-    """Return the texts of a message: of a string, or of the parts of a list that hold what was said."""
+    """Return the texts of a message: of a string, or of the parts of a list that hold turns."""
     if isinstance(content, str):
         return [content] if content.strip() else []
     if isinstance(content, dict):
@@ -353,7 +354,7 @@ def codex(entry: Entry, context: Context) -> Iterator[Spoken]:
 
 
 def typed_in_codex(entry: Entry) -> str | None:
-    """Return what a person typed, where a line of a rollout is an event of that; None for another line."""
+    """Return the text that a person typed, where a line of a rollout is such an event; else None."""
     payload = entry.get("payload")
     if entry.get("type") != "event_msg" or not isinstance(payload, dict):
         return None
@@ -466,7 +467,7 @@ _GEMINI_LINE = frozenset(
 
 
 def gemini_cli(entry: Entry, context: Context) -> Iterator[Spoken]:
-    """Read a message of Gemini CLI; what a person typed is in displayContent where that is not what was sent."""
+    """Read a message of Gemini CLI; typed text is in displayContent where that differs from the sent text."""
     kind = kind_of(entry)
     if "projectHash" in entry or "$set" in entry:
         changed = entry.get("$set")

@@ -17,12 +17,12 @@ _COPY_SECONDS = 1.0  # between two lines of a copy, which is written at once; a 
 
 
 class Reader:
-    """What is known of a transcript while it is read.
+    """The state of a transcript while it is read.
 
     Args:
         file: its name in the account.
         client: only lines of this client are read; None: of every one.
-        state: what `state` was where an earlier reader stopped.
+        state: the `state` at which an earlier reader stopped.
     """
 
     def __init__(self, file: str = "the transcript", client: str | None = None, state: Any = None) -> None:
@@ -42,7 +42,7 @@ class Reader:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What a later reader needs to go on; values of JSON."""
+        """The values from which a later reader goes on; of JSON."""
         return {
             "session": self.session,
             "folder": self.folder,
@@ -135,7 +135,7 @@ class Reader:
         return spoken[:kept]
 
     def hear(self, spoken: Iterable[tuple[int | None, Spoken]]) -> list[Turn]:
-        """Return the turns of what a document of a client says, each with the number of its message."""
+        """Return the turns of a client's document, each with the number of its message."""
         return list(self._turns(spoken))
 
     def _leave_the_copy(self, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""What a text of a transcript holds that nobody said: what a client, a hook or pgmem put in.
+"""Parts of a transcript's text that nobody said: those that a client, a hook or pgmem put in.
 
 A text that is put in is an element (`<ide_selection>…</ide_selection>`) that is a separate part, or that begins a
 message, or follows its last sentence. So a tag that a person names inside a sentence stays, and all that follows it.
@@ -10,13 +10,14 @@ import re
 from typing import NamedTuple
 
 INJECTED = "pgmem-memory"
-"""The name of the tag around what pgmem brings into a session."""
+"""The name of the tag around texts that pgmem brings into a session."""
 
 MOST_CHARACTERS = 100_000
 
 # An opening tag ends before the next `<` outside of quotes, and gives nothing back: a text is read once.
 _ATTRIBUTES = r"\b(?:[^<>\"]|\"[^\"]*\")*+>"
-# Families of names, by which clients mark what they put in; a release adds a member more often than a family.
+# Families of names, by which clients mark texts that they put in; a release adds a member more often than a
+# family.
 _FAMILIES = (
     r"system[-_]\w+|command-(?:name|message|args|contents)|local-command-[\w-]+|bash-[\w-]+|ide[-_]\w+|task[-_]\w+"
     r"|[\w-]+[-_](?:reminder|hook|context|instructions?|notifications?|diagnostics|caveat|output|stdout|stderr)"
@@ -32,7 +33,8 @@ _NAME = r"permissions instructions|[A-Za-z][\w-]*+"
 _OPENING = re.compile(rf"<({_NAME}){_ATTRIBUTES}")
 _LAST = re.compile(rf"</({_NAME})>\Z")
 _COMPOUND = re.compile(r"[a-z]+(?:[-_][a-z]+)+\Z|[A-Z]+(?:_[A-Z]+)+\Z")
-# What pgmem brought, in whatever place: with the name of its project, which nobody writes who speaks of the tag.
+# Texts that pgmem brought, wherever they are: with the name of its project, which nobody writes who speaks of
+# the tag.
 _BROUGHT = re.compile(
     rf"<{INJECTED} project={_ATTRIBUTES[2:]}(?:(?!</?{INJECTED}\b).)*+</{INJECTED}>", re.DOTALL
 )
@@ -49,19 +51,19 @@ _ALONE = re.compile(r"/[A-Za-z][\w:.-]*\Z")
 
 
 class Said(NamedTuple):
-    """What was said of a text, and the elements in it that no family has, by name."""
+    """The spoken part of a text, and the elements in it that no family has, by name."""
 
     text: str
     unknown: tuple[str, ...] = ()
 
 
 def said(text: str) -> str:
-    """Return what was said of a text, without what was put in; empty if nothing is left."""
+    """Return the spoken part of a text, without texts put in; empty if none is left."""
     return heard([text]).text[:MOST_CHARACTERS]
 
 
 def heard(parts: list[str], *, by_person: bool = False, strange: bool = False) -> Said:
-    """Return what was said of the parts of a message.
+    """Return the spoken parts of a message.
 
     Args:
         parts: its texts, in order.
@@ -96,9 +98,10 @@ def without_what_was_brought(text: str) -> str:
 
 
 def prompted(text: str) -> str:
-    """Return what a person asks with a prompt: also after a heading, or with the words of a slash command.
+    """Return the question of a prompt: also after a heading, or with the words of a slash command.
 
-    A command of the client alone, such as /clear, asks nothing; so does what a client sends in the place of a prompt.
+    A command of the client alone, such as /clear, asks nothing; so does a text that a client sends in the
+    place of a prompt.
     """
     text = said(text)
     return "" if _ALONE.match(text) else text
@@ -184,7 +187,7 @@ def _beginning(text: str, begin: int, last: re.Match[str], unpaired: set[str]) -
 
 
 def _is_apart(text: str, begin: int, place: int) -> bool:
-    """Whether what begins at a place belongs to no sentence: it begins a line, or follows the end of a sentence."""
+    """Whether the text from an offset belongs to no sentence: it begins a line, or follows the end of a sentence."""
     before = text[max(begin, place - 50) : place]
     kept = before.rstrip()
     return not kept or "\n" in before[len(kept) :] or (kept != before and kept[-1] in ".?!…")
@@ -197,14 +200,14 @@ def _last(text: str, end: int) -> re.Match[str] | None:
 
 
 def _between(text: str, name: str) -> str | None:
-    """Return what the first element of a name holds."""
+    """Return the contents of the first element of a name."""
     begin = text.find(f"<{name}>")
     end = text.find(f"</{name}>", begin)
     return text[begin + len(name) + 2 : end].strip() if 0 <= begin < end else None
 
 
 def _inside(text: str, name: str) -> list[str]:
-    """Return what the elements of a name hold that begin a line and end one."""
+    """Return the contents of elements of a name that begin a line and end one."""
     opening, closing, found, place = f"<{name}>", f"</{name}>", list[str](), 0
     while (begin := text.find(opening, place)) >= 0:
         end = text.find(closing, begin)

@@ -14,7 +14,7 @@ _LEAST_FOREIGN = 50
 
 @dataclass(frozen=True, kw_only=True)
 class Calibration:
-    """What was measured: titles searched in other projects, and the floors that follow. Shares are 0 to 1."""
+    """The measurement: titles searched in other projects, and the floors that follow. Shares are 0 to 1."""
 
     queries: int
     answered_yes: float

@@ -1,4 +1,4 @@
-"""What a model is asked to do with turns, whoever asks it: a prompt of MCP, or the worker."""
+"""The task of a model with turns, whoever asks it: a prompt of MCP, or the worker."""
 
 from __future__ import annotations
 

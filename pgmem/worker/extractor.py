@@ -26,7 +26,7 @@ _LISTS: Final = ("add", "update", "invalidate")
 
 @dataclass(frozen=True)
 class Extracted:
-    """What a round of extraction did and cost, the tokens of today, and why it `stopped` before the last turn."""
+    """Result and cost of a round of extraction, the tokens of today, why it `stopped` before the last turn."""
 
     calls: int = 0
     tokens: int = 0
@@ -80,16 +80,16 @@ class ChatModel(JsonServer):
 
 
 class Extractor:
-    """Asks a model what should last of the turns of a tenant, until none is left or the tokens of the day are spent.
+    """Asks a model for the lasting facts in the turns of a tenant, until none is left or the day's tokens are spent.
 
-    The store counts the tokens, so all workers of a tenant share them. A question that could exceed what is left of
-    them is not asked.
+    The store counts the tokens, so all workers of a tenant share them. A question that could exceed the rest
+    of them is not asked.
     """
 
     def __init__(self, model: ChatModel) -> None:
         self.model = model
         self._waiting: Extraction | None = None
-        """What was begun and not answered, so that a server that is away does not begin one in every round."""
+        """Questions begun and not answered, so that no round begins more while a server is away."""
 
     @classmethod
     def of(cls, settings: Settings) -> Extractor | None:

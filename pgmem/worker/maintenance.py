@@ -1,4 +1,4 @@
-"""Maintenance: the rounds of the worker, and what probes and metrics read."""
+"""Maintenance: the rounds of the worker, and the values that probes and metrics read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ log = logging.getLogger("pgmem")
 
 
 async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dict[str, int]:
-    """Run one round: what an upgrade left, saves of the outbox, vectors, indexes, word counts, titles, sweeping.
+    """Run one round: rows of an upgrade, the outbox, vectors, indexes, word counts, titles, sweeping.
 
     Where a repository is set, files that memories rest on are compared with it.
 
@@ -74,10 +74,10 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
 
 @contextmanager
 def tried(failed: str, *besides: type[PgmemError]) -> Iterator[None]:
-    """Log that a step of a round failed, which the next round tries again; what stops the whole round is raised.
+    """Log that a step of a round failed, which the next round tries again; others are raised.
 
     Args:
-        failed: what is logged.
+        failed: the logged sentence.
         besides: errors that stop a round, but not where this step has them.
     """
     try:
@@ -97,7 +97,7 @@ async def _reorder(memory: Verbs, stop: Callable[[], bool] | None) -> int:
 
 
 async def _renew_all(memory: Verbs, stop: Callable[[], bool] | None) -> int:
-    """Renew what an upgrade left, batch by batch; how many rows were written."""
+    """Renew rows that an upgrade left, batch by batch; how many rows were written."""
     total = 0
     while not (stop is not None and stop()):
         batch = await memory.renew()
@@ -115,7 +115,7 @@ async def trouble_now(memory: Verbs) -> str | None:
 
 
 async def examine(memory: Verbs) -> list[Finding]:
-    """Return what `pgmem doctor` says of server, store, replica and outbox, each with its remedy."""
+    """Return the checks of `pgmem doctor` about server, store, replica and outbox, each with its remedy."""
     from pgmem.doctor.examination import examine
 
     return await examine(memory, memory.caller.database)

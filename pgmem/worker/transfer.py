@@ -82,8 +82,9 @@ async def import_lines(
 ) -> Imported:
     """Import the lines of an export.
 
-    What the store already holds stays as it is, so an import that was interrupted can be run again. A line that cannot
-    be taken is left out by its number, and so are lines that need it, such as relations of a memory.
+    Records that the store already holds stay as they are, so an import that was interrupted can be run again.
+    A line that cannot be taken is left out by its number, and so are lines that need it, such as relations of
+    a memory.
 
     Args:
         memory: of the store.

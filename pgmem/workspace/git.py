@@ -237,11 +237,11 @@ class Git:
 
     def __init__(self, root: Path) -> None:
         self._git = _Inert(root)
-        # One call of git for what every answer needs: each takes some milliseconds.
+        # One call of git for facts that every answer needs: each takes some milliseconds.
         try:
             found = self._git.text("rev-parse", "--show-toplevel", "HEAD^0", "--symbolic-full-name", "HEAD")
         except GitUnavailable as error:
-            self._git.text("rev-parse", "--show-toplevel")  # these say what is missing
+            self._git.text("rev-parse", "--show-toplevel")  # these say which part is missing
             self._git.text(*_LOG, "-1", "--format=%H")
             raise GitUnavailable("the repository has no commit") from error
         top, self.commit, self._head = found.rstrip("\n").rsplit("\n", 2)
@@ -371,7 +371,7 @@ class Git:
         return {name: other or commit for name, commit, other in (row.split(" ", 2) for row in rows)}
 
     def diff(self, commit: str, path: str) -> str:
-        """What changed in a file between a commit and the one that is checked out."""
+        """The changes of a file between a commit and the one that is checked out."""
         return self._git.text(*_DIFF, "-M", "--relative", "--no-color", commit, "HEAD", "--", path)
 
     def changed(self, commits: str) -> list[str]:
@@ -480,7 +480,7 @@ class Git:
 
         Args:
             until: the newest commit.
-            known: commits that are not read again, nor what comes before them.
+            known: commits that are not read again, nor the commits before them.
             exact: find renames of unchanged files only, which needs no content: a partial clone has none.
         """
         arguments = [*_LOG, "-M100%" if exact else "-M", *"-l400 --name-status --relative -z".split()]

@@ -72,12 +72,12 @@ def named_project(folder: Path) -> tuple[Path, str] | None:
 
 
 def identify(folder: Path) -> Identity:
-    """Return what the repository of a folder is known by; a folder outside of any is known by its place."""
+    """Return the identity of a folder's repository; a folder outside of any is known by its place."""
     found = _repository(folder)
     if found is None or not _is_own(found):
         top = _unread_root(folder) if found is None else None
         name = (top or folder.resolve()).name or "root"
-        # Of a repository that git reads later, the place is the same.
+        # A repository that git reads later has the same place.
         place = _digest(str(top / ".git" if top else folder.resolve()))
         return Identity([name, f"{name}-{place[:8]}"], [], [], [place])
     remotes = _remotes(found.git)

@@ -1,4 +1,4 @@
-"""At the act: the rules that concern a command before it runs, and what mended an error when it comes again."""
+"""At the act: the rules that concern a command before it runs, and the remedy of a repeated error."""
 
 TOOLSETS = {"entry": "entry"}
 RECALLED = {"recall": ("memories",)}

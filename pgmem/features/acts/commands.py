@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @verb_command("list_standing", "project_id")
 def rules(call: Call) -> None:
-    """Show the rules beside each other: who said each and when, what came of it, and which contradict it."""
+    """Show the rules beside each other: who said each and when, its results, and which contradict it."""
     found: list[StandingRule] = call.answer()
     if not found:
         terminal().print('No rules yet. One begins with always or never: pgmem save context "Never …".')
@@ -52,7 +52,7 @@ def rules(call: Call) -> None:
 
 @verb_command("sum_balance", "project_id")
 def balance(call: Call) -> None:
-    """Show what the memory cost and what came of it: tokens, words, rules, errors, and the trial by a coin."""
+    """Show the cost of the memory and its results: tokens, words, rules, errors, and the trial by a coin."""
     found: Balance = call.answer()
     out = terminal()
     out.print(

@@ -1,4 +1,4 @@
-"""The toolset entry: two tools for what an agent does most, beside get_save_status and feedback.
+"""The toolset entry: two tools for the most frequent work of an agent, beside get_save_status and feedback.
 
 A list of 23 tools costs three thousand tokens of every session, and most agents call two of them. `recall` is a context
 and a search by one question; `save` finds the kind of memory from the fields that it is given, and names it.
@@ -24,7 +24,7 @@ _MOST = 8
 
 
 class Recalled(TypedDict):
-    """What is remembered: what persons want done always, and memories."""
+    """The answer of recall: standing instructions of persons, and memories."""
 
     standing: list[str]
     memories: list[RecalledMemory]
@@ -50,7 +50,7 @@ class Kept(TypedDict):
 
 
 async def recall(memory: Memory, project_id: str, question: str | None = None) -> dict[str, Any]:
-    """Return what is remembered about a question; without one, what a session begins with."""
+    """Return the memories about a question; without one, the opening of a session."""
     context = await memory.retrieve_context(project_id, max_tokens=1_500)
     standing = [texts.whole(asdict_of(item)) for item in context.standing]
     if not question:

@@ -1,4 +1,4 @@
-"""What the hook brings at an act: before a tool runs, after it has failed, to a sub-agent, and after a compaction.
+"""Texts at an act: before a tool runs, after it has failed, to a sub-agent, and after a compaction.
 
 A session waits for it, so it imports nothing that is slow. Silence is the rule: most commands concern nothing.
 """
@@ -64,7 +64,7 @@ def before(event: Event, connection: Connection, found: Brought) -> Brought:
 
 
 def after(event: Event, connection: Connection, found: Brought) -> Brought:
-    """Bring what is known of an error; offer what mended one as a pattern, where the same command then succeeds."""
+    """Bring memories of an error; offer its remedy as a pattern, where the same command then succeeds."""
     acts = list(_acts(event.given))
     if not acts or not events.is_on("PGMEM_ACTS"):
         return found
@@ -87,7 +87,7 @@ def after(event: Event, connection: Connection, found: Brought) -> Brought:
 
 
 def child(event: Event, connection: Connection, found: Brought) -> Brought:
-    """Bring to a sub-agent what a session of the project begins with, as it is now."""
+    """Bring to a sub-agent the opening of a session of the project, as it is now."""
     own = Session(
         event.data_dir, event.client, f"{payloads.session_of(event.given)} {event.given.get('agent_id')}"
     )
@@ -95,7 +95,7 @@ def child(event: Event, connection: Connection, found: Brought) -> Brought:
 
 
 def again(event: Event, _connection: Connection, found: Brought) -> Brought:
-    """Bring once more what the session was brought before a compaction took it away."""
+    """Bring once more the opening that the session had before a compaction took it away."""
     if not event.session.read("compacted") and event.given.get("source") != "compact":
         return found
     event.session.write("compacted", False)
@@ -105,7 +105,7 @@ def again(event: Event, _connection: Connection, found: Brought) -> Brought:
 
 
 def compacting(event: Event, _connection: Connection, found: Brought) -> Brought:
-    """Note that a session is compacted now: the next event that the model reads brings again what it was brought."""
+    """Note that a session is compacted now: the next event that the model reads brings the opening again."""
     if event.name.replace("-", "").lower().startswith("precomp"):
         event.session.write("compacted", True)
         event.session.forget("shown")
@@ -114,7 +114,7 @@ def compacting(event: Event, _connection: Connection, found: Brought) -> Brought
 
 
 def keep_lines(event: Event, found: Brought) -> None:
-    """Keep what was brought, for `again`."""
+    """Keep the ids of the memories brought, for `again`."""
     lines = [line for line in _PARTS.split(found.text) if line.startswith("- ")]
     if lines:
         kept = event.session.read("brought")
@@ -124,7 +124,7 @@ def keep_lines(event: Event, found: Brought) -> None:
 
 
 def _acts(given: Mapping[str, Any]) -> Iterable[Act]:
-    """Return what a call of a tool does; nothing for a tool of pgmem itself."""
+    """Return the effects of a call of a tool; none for a tool of pgmem itself."""
     tool, asked = str(given.get("tool_name") or ""), given.get("tool_input")
     asked = asked if isinstance(asked, dict) else {"command": given.get("command") or asked}
     if "pgmem" in tool:
@@ -315,7 +315,7 @@ def _reason(match: Mapping[str, Any]) -> str:
 
 
 def _with(found: Brought, lines: list[str], characters: int, ending: str = "") -> Brought:
-    """Add lines to what is brought, in separate marks."""
+    """Add lines to the text, in separate marks."""
     opening, closing = f"<{INJECTED}>", f"</{INJECTED}>"
     left = characters - len(opening) - len(closing) - len(ending) - 2
     share = left // len(lines) - 1

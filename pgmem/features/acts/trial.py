@@ -32,7 +32,7 @@ def is_without(session: Session) -> bool:
 
 
 def begin(event: Event, connection: Connection, found: Brought) -> Brought:
-    """Toss the coin of a session at its start, inform its person, and take away what the session is not to have."""
+    """Toss the coin of a session at its start, inform its person, and take away its withheld texts."""
     arm = event.session.read("trial")
     if arm is None:
         project, _ = events.opened(event, connection)

@@ -1,6 +1,6 @@
 """Cards: the repository is read before a retrieval if the sync policy of the project asks for it.
 
-What is written in a repository that is on a branch is a card of this branch until git says that it is merged.
+A card written in a repository that is on a branch is one of this branch until git says that it is merged.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Which files change with a file, and which tests cover it: one score from 0 to 1 for both.
 
 The score estimates the chance that the next commit of a file changes the other file too. Its base are the commits that
-both share. A file with few commits borrows from what is like it: from what its folder changes with, from what every
-commit changes, and from the tests that name or import it.
+both share. A file with few commits borrows from similar files: from companions of its folder, from files of
+every commit, and from the tests that name or import it.
 
 `python -m benchmarks cards` measures the estimate against commits that it has not seen.
 """

@@ -52,7 +52,7 @@ def learned(
     """Learn from all files and the history together.
 
     Args:
-        parsed: what `parse` gave, by path.
+        parsed: the result of `parse`, by path.
         files: all paths, also of files that are not parsed.
         log: the commits, newest first.
         coverage: for each file the share of its lines that each test runs.
@@ -86,19 +86,19 @@ def facts(
     """The facts about each file that come from other files and from the history.
 
     Args:
-        parsed: what `parse` gave, by path.
-        known: what follows from all files and the history.
+        parsed: the result of `parse`, by path.
+        known: facts that follow from all files and the history.
         owners: contents of the CODEOWNERS files.
         unmerged: commits that are not in the default branch.
         sizes: how many lines of each file a commit changed, for commits that explain something.
-        taken_back: the reverting commits, with the files in which what they revert no longer exists.
+        taken_back: the reverting commits, with the files in which the reverted text no longer exists.
 
     Returns:
         {names, modules, imports, covering, deciding, rules, facts, reasons, renames, work, added, run, shared}: dotted
         names and imported files by path; files that each test covers; modules that each decision record names; rules
-        with their folders; tests, companions, owners, reverts, fixes and dependents by path; what messages explain;
-        names of before by the name of today; the newest commits that are pieces of work; the folder in which most
-        commits add a file; how the tests are run; descriptions that several files share.
+        with their folders; tests, companions, owners, reverts, fixes and dependents by path; explanations in
+        messages; names of before by the name of today; the newest commits that are pieces of work; the folder
+        in which most commits add a file; how the tests are run; descriptions that several files share.
     """
     modules, imports, timeline = known.modules, known.imports, known.timeline
     changed = {

@@ -1,8 +1,8 @@
 """Which commits were merged together, as those of one pull request: from merge messages and the commit graph.
 
-A merge brings in what can be reached from its further parents and not from its first one. That is one piece of work if
-the message names a pull request, or if no merge of others lies within; a merge of the default branch into another, or
-of a branch that collects the work of many, is none.
+A merge brings in the commits reached from its further parents and not from its first one. That is one piece
+of work if the message names a pull request, or if no merge of others lies within; a merge of the default
+branch into another, or of a branch that collects the work of many, is none.
 """
 
 from __future__ import annotations

@@ -37,8 +37,9 @@ def parse(path: str, data: bytes) -> dict[str, Any]:
     """The facts of one file, in the form of JSON.
 
     Returns:
-        {source, generated, tested, test, words, decision, rules, runs, terms, error}, without what the file
-        does not have; tested: it holds its own tests, as files of Rust do; test: it defines tests, whatever its name.
+        {source, generated, tested, test, words, decision, rules, runs, terms, error}, without those that the
+        file lacks; tested: it holds its own tests, as files of Rust do; test: it defines tests, whatever its
+        name.
     """
     if VENDORED.search(path):
         return {}

@@ -1,9 +1,9 @@
 """Report a repository: modules, imports, tests, documents, history. The same files give the same report.
 
-A reading has three steps. The files are listed, and those that changed are read and parsed (`files`, `parsing`). What
-follows from all of them and the history together, such as which imports which and what changes with what, is worked out
-once for a commit and a set of imports (`facts`). At last the report is put together (`report`), whole or only what
-differs from one that was given before.
+A reading has three steps. The files are listed, and those that changed are read and parsed (`files`,
+`parsing`). Facts of all of them and the history together, such as imports and companions, are worked out once
+for a commit and a set of imports (`facts`). At last the report is put together (`report`), whole or only the
+difference from one that was given before.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def scan(root: Path, on_file: Progress | None = None, cache_dir: Path | None = N
     Args:
         root: the directory; in a git work tree, ignored files are left out.
         on_file: called after each file with the number of finished files and the total.
-        cache_dir: where what was read is kept for the next time; None: nowhere.
+        cache_dir: the place of the cache; None: nowhere.
 
     Returns:
         {schema, complete, fingerprint, commit, branch, files, modules, tests, documents, facts, notes, renames,
@@ -107,7 +107,7 @@ class Reading:
 
     Args:
         root: the directory.
-        cache_dir: where what was read is kept for the next time; None: nowhere.
+        cache_dir: the place of the cache; None: nowhere.
         on_file: called after each file with the number of finished files and the total.
 
     Raises:

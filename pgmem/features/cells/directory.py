@@ -82,7 +82,8 @@ class Home:
         name: the name of its cell.
         state: here; moving, if its writes wait.
         placed: whether it was placed or moved; else the hash of its name decides.
-        dsn: how the owner reaches its cell, for what needs the cell itself: export, cypher, a caller's transaction.
+        dsn: how the owner reaches its cell, for calls that need the cell itself: export, cypher, a caller's
+            transaction.
     """
 
     org_id: str
@@ -234,8 +235,8 @@ class Directory:
             password: of the logins by which the front reaches it; None leaves theirs.
 
         Raises:
-            InvalidArgument: the store has no number or one that is taken, differs from the other cells, or is not what
-                the front reaches; the message says which.
+            InvalidArgument: the store has no number or one that is taken, differs from the other cells, or is
+                not the one that the front reaches; the message says which.
         """
         _require_no_password(admin_dsn, through)
         with connect(admin_dsn, "The store") as there:

@@ -5,8 +5,9 @@
 -- so in one transaction. pgmem cells init runs this file, as a superuser, and then front.make, which writes the functions
 -- from the signatures of a cell (sql/features/cells/36-cells).
 --
--- Schemas: front, the directory, which stays; pgmem, what clients call, and relay, the functions of PL/Proxy below it,
--- both written by front.make each time. A client can call nothing in front or relay, so it cannot send another's identity.
+-- Schemas: front, the directory, which stays; pgmem, the functions that clients call, and relay, the functions of PL/Proxy
+-- below it, both written by front.make each time. A client can call nothing in front or relay, so it cannot send another's
+-- identity.
 --
 -- Locks: none beyond rows of the directory, which no call of a verb writes, so a streaming replica is a front too.
 
@@ -23,7 +24,7 @@ begin
   end loop;
   execute 'grant pgmem_writer to pgmem_trusted';
   execute 'grant pgmem_writer, pgmem_reader to pgmem_reviewer';
-  -- What one login could fill so that the whole server stops, as pgmem.open_to_all names it for a store.
+  -- Objects that one login could fill so that the whole server stops, as pgmem.open_to_all names it for a store.
   execute format('revoke temporary on database %I from public', current_database());
   execute (select format('revoke execute on function %s from public', string_agg(p.oid::regprocedure::text, ', '))
            from pg_proc p
@@ -142,7 +143,7 @@ begin
   return v_who;
 end;
 $$;
-comment on function front.who is 'The identity of the login, as the cell takes it, and what its call is routed by.';
+comment on function front.who is 'The identity of the login, as the cell takes it, and the key of its route.';
 
 
 create or replace function front.cluster_of(w text[]) returns text
@@ -176,7 +177,7 @@ declare
   v_home   record;
 begin
   if v_writes then
-    -- The cell commits by itself, so what the caller's transaction forbids is refused here.
+    -- The cell commits by itself, so a call that the caller's transaction forbids is refused here.
     if current_setting('transaction_isolation') <> 'read committed' then
       raise exception using errcode = 'PM005',
         message = format('Writing needs READ COMMITTED; this transaction is %s. Begin it by: %s.',
@@ -284,7 +285,7 @@ begin
 end;
 $$;
 comment on function front.connect_cells is
-  'Bring the clusters of PL/Proxy, one for each of the rights of a caller, to what front.cell holds.';
+  'Bring the clusters of PL/Proxy, one for each of the rights of a caller, to the rows of front.cell.';
 
 
 -- The functions that clients call
@@ -378,7 +379,7 @@ return case p_verb || ' ' || p_when
   order by 1, 2;$body$
 end;
 comment on function front.own_part is
-  'What the function of a verb does with the directory, before, after or instead of the call of the cell; else null.';
+  'The work of the function of a verb with the directory, before, after or instead of the call of the cell; else null.';
 
 
 -- A function that is replaced is still there for a session that has just found it; one that is made anew is not. Only
@@ -542,7 +543,7 @@ begin
   revoke all on schema relay from public;
   create schema if not exists pgmem;
   grant usage on schema pgmem to public;
-  -- What the cells have no longer.
+  -- Functions that the cells have no longer.
   for v_item in
     select format('drop function if exists %s cascade', p.oid::regprocedure) as run
     from pg_proc p
@@ -630,7 +631,7 @@ $$;
 comment on function front.make is $$
 Write all functions, types and views of this front from the signatures of a cell; the number of verbs.
 
-What has the same arguments and columns stays, so that a session that is calling it meets no gap.
+A function with the same arguments and columns stays, so that a session that is calling it meets no gap.
 
 InvalidArgument: the database holds a store.
 $$;

@@ -9,7 +9,8 @@ The phases are rows of `front.move`, so that whoever calls again goes on where t
     done      its rows are deleted where it was
 
 Rows move as they are, with their numbers. A pass compares the rows of both cells by their hashes, table by table,
-deletes what only the target has and copies what it lacks; the same pass copies first, catches up, and proves equality.
+deletes rows that only the target has and copies the missing ones; the same pass copies first, catches up, and
+proves equality.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`pgmem hook`: what an editor or agent calls at the events of a session, so that memory comes and goes by itself."""
+"""`pgmem hook`: called at the events of a session, so that memory comes and goes by itself."""
 
 COMMANDS = {
     "connect": ("Serve", "commands:connect", "worker"),

@@ -1,4 +1,4 @@
-"""What pgmem puts into the settings of each client: the MCP server, and hooks where the client has them."""
+"""Entries of pgmem in the settings of each client: the MCP server, and hooks where the client has them."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def is_own(item: Any) -> bool:
 
 
 class _Place(NamedTuple):
-    """Whose settings are changed, and the store that the server and the hooks use: PGMEM_DSN and PGMEM_DATA_DIR."""
+    """The owner of settings, and the store of the server and the hooks: PGMEM_DSN and PGMEM_DATA_DIR."""
 
     home: Path
     folder: Path | None

@@ -20,7 +20,7 @@ def examine_clients(home: Path, folder: Path, environment: Mapping[str, str]) ->
     Args:
         home: where clients keep the settings of the user.
         folder: whose settings a client would use besides.
-        environment: what moves the settings of clients, and PYTHONPATH.
+        environment: the variables that move the settings of clients, and PYTHONPATH.
     """
     projects = (None,) if folder.resolve() == home.resolve() else (None, folder.resolve())
     for client in CLIENTS:
@@ -57,7 +57,7 @@ def examine_clients(home: Path, folder: Path, environment: Mapping[str, str]) ->
 
 
 def _entries(found: Any, change: Change) -> Any:
-    """Return what pgmem has in a file at the place of a change."""
+    """Return the entries of pgmem in a file at the place of a change."""
     for key in change.path:
         found = found.get(key) if isinstance(found, dict) else None
     if change.is_item:

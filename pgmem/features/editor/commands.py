@@ -105,7 +105,7 @@ def connect(
     """Add pgmem to an agent's client: the MCP server and, if it has hooks, automatic recall.
 
     With --instructions the standing instructions and decisions of the project are kept in a marked block of CLAUDE.md,
-    AGENTS.md or its like. What a person changes in the block is proposed for review.
+    AGENTS.md or its like. A person's change in the block is proposed for review.
     """
     from pgmem.features.editor import catalog
     from pgmem.features.editor.connect import PLUGINS, edits, write
@@ -215,7 +215,7 @@ def _committed() -> dict[str, str]:
 
 
 def _show(edit: Edit) -> None:
-    """Print what an edit changes in its file."""
+    """Print the changes of an edit in its file."""
     lines = difflib.unified_diff(
         (edit.before or "").splitlines(),
         (edit.after or "").splitlines(),

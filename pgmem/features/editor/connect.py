@@ -20,7 +20,7 @@ from pgmem.features.editor.catalog import Change, is_own
 _BACKUP = ".before-pgmem"
 _MOST_BACKUPS = 99
 _MOST_BYTES = 32 * 2**20  # ~/.claude.json holds the history of its projects too
-_MOST_BYTES_OF_TOML, _MOST_VALUES_OF_TOML = 2**18, 10_000  # tomlkit takes the square of what a list holds
+_MOST_BYTES_OF_TOML, _MOST_VALUES_OF_TOML = 2**18, 10_000  # tomlkit takes the square of a list's length
 
 
 class Edit(NamedTuple):
@@ -37,7 +37,7 @@ class Edit(NamedTuple):
 
 
 def edits(changes: Sequence[Change], project: Path | None = None, *, undo: bool = False) -> list[Edit]:
-    """Return what the changes make of their files, or what is left without them; files that stay are left out.
+    """Return what the changes make of their files, or the texts without them; files that stay are left out.
 
     Args:
         changes: of the files of a client.
@@ -68,7 +68,7 @@ def edits(changes: Sequence[Change], project: Path | None = None, *, undo: bool 
 
 
 def write(edit: Edit) -> Path | None:
-    """Write a file as a whole, and keep what was there beside it; returns where that is, if anything was there.
+    """Write a file as a whole, and keep the former text beside it; returns its path, if there was one.
 
     Raises:
         InvalidArgument: the file changed since, or cannot be written; it stays as it is.
@@ -95,7 +95,7 @@ def write(edit: Edit) -> Path | None:
 
 
 def content(file: Path) -> Any:
-    """Return what a settings file holds; None if there is none, or it cannot be read."""
+    """Return the contents of a settings file; None if there is none, or it cannot be read."""
     try:
         text = _text(Path(os.path.realpath(file)))
         return None if text is None else _PARSERS.get(file.suffix, jsonc.plain)(text)
@@ -107,7 +107,7 @@ def _target(file: Path, project: Path | None) -> Path:
     """Return where a file is, behind links.
 
     Raises:
-        InvalidArgument: a link leads out of the project, or into what git keeps.
+        InvalidArgument: a link leads out of the project, or into a file that git keeps.
     """
     target = Path(os.path.realpath(file))
     if project is not None:
@@ -135,7 +135,7 @@ def _refused(file: Path, error: Exception, project: Path | None) -> InvalidArgum
 
 
 def _backups(file: Path) -> Iterator[Path]:
-    """The names for what was in a file, the oldest first."""
+    """The names for former contents of a file, the oldest first."""
     yield file.with_name(file.name + _BACKUP)
     for number in range(2, _MOST_BACKUPS + 1):
         yield file.with_name(f"{file.name}{_BACKUP}.{number}")
@@ -164,7 +164,7 @@ def _is_same(path: Path, contents: bytes) -> bool:
 
 
 def _originals(file: Path, before: str, changes: Sequence[Change]) -> Iterator[str]:
-    """The backups from which the changes made what is there now: nothing else has changed since."""
+    """The backups from which the changes made the present file: nothing else has changed since."""
     for path in _backups(file):
         if not os.path.lexists(path):
             return

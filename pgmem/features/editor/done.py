@@ -27,7 +27,7 @@ _REFUSED = ("The user doesn't want", "Permission to use", "<tool_use_error>")
 
 
 def done(lines: Iterable[bytes | str]) -> list[dict[str, str]]:
-    """Return what the lines of a transcript did as a turn of the role tool; none if they did nothing."""
+    """Return the work in the lines of a transcript as a turn of the role tool; none if there is none."""
     acts = _Acts()
     for line in lines:
         text = line.decode(errors="replace") if isinstance(line, bytes) else line
@@ -56,7 +56,7 @@ class _Acts:
         self._lines: dict[str, list[str]] = {}
 
     def turn(self) -> dict[str, str] | None:
-        """Return what was done since the last turn as a separate turn, and begin the next; None for nothing."""
+        """Return the work since the last turn as a separate turn, and begin the next; else None."""
         lines = [
             f"Edited: {', '.join(done)}" if kind == "Edited" else "\n".join(f"{kind}: {one}" for one in done)
             for kind, done in self._lines.items()
@@ -141,7 +141,7 @@ def _parts(entry: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _arguments(part: dict[str, Any]) -> dict[str, Any]:
-    """What a tool was called with: an object, or the text of one; of a tool with one text, that text as input."""
+    """The input of a tool: an object, or the text of one; of a tool with one text, that text as input."""
     for name in ("input", "arguments", "args", "action"):
         given = part.get(name)
         if isinstance(given, dict):

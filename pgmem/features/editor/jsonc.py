@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-# Each alternative takes what it has read even if its end is missing: a text is read once, whatever it holds.
+# Each alternative takes the text it has read even if its end is missing: a text is read once, whatever it
+# holds.
 _TOKEN = re.compile(
     r'//[^\n]*|/\*(?:.*?\*/|.*)|"(?:[^"\\]|\\.)*+"?|[{}\[\],:]|[^\s{}\[\],:"/]++|\S', re.DOTALL
 )
@@ -112,7 +113,7 @@ def _read(text: str) -> _Value:
 
 
 def plain(text: str) -> Any:
-    """Return what a text of JSON with comments holds; None if it holds nothing.
+    """Return the value of a text of JSON with comments; None if it has none.
 
     Raises:
         Unreadable: the text is not JSON.
@@ -126,7 +127,7 @@ def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] |
     Args:
         text: JSON with comments, or nothing.
         path: keys from the top.
-        value: what the member becomes; where `own` is given, an item of the list at the path.
+        value: the new value of the member; where `own` is given, an item of the list at the path.
         own: recognizes the items of the list that the value replaces; without one it is appended.
 
     Raises:
@@ -178,7 +179,7 @@ def take(text: str, path: Sequence[str], own: Callable[[Any], bool] | None = Non
                 if own(line[-1].values[place].plain):
                     text = _removed(text, line[-1], place)
             return text
-    # From the innermost on: what holds nothing else goes with it.
+    # From the innermost on: an object that holds nothing else goes with it.
     depth = len(path)
     while depth > 1 and len(line[depth - 1].values) == 1:
         depth -= 1

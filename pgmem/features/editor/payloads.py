@@ -1,4 +1,4 @@
-"""The events of the clients: their names, what they say, and the JSON by which each takes a text to its model."""
+"""The events of the clients: names, fields, and the JSON by which each takes a text to its model."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EVENTS: dict[Kind, str] = {
     " postcascaderesponsewithtranscript postllmcall onsessionend",
 }
 _KINDS = {event: kind for kind, events in _EVENTS.items() for event in events.split()}
-"""What each event is for, by its name in small letters without hyphens: all clients spell the same few."""
+"""The purpose of each event, by its name in small letters without hyphens: all clients spell the same few."""
 _CODES = ("exit_code", "exitCode", "returncode", "return_code", "code")
 _PRINTED = ("llmContent", "output", "aggregated_output", "stdout", "stderr")
 _EXIT = re.compile(r"\s*(?:(?:process )?exit(?:ed with)? (?:exit )?code|exit status):? (\d+)", re.IGNORECASE)
@@ -28,15 +28,15 @@ _GEMINI = ("beforeagent", "afteragent", "beforetool", "aftertool", "precompress"
 
 
 def kind_of(event: str) -> Kind | None:
-    """Return what an event is for; None for one that pgmem has nothing to do at."""
+    """Return the purpose of an event; None for one without work for pgmem."""
     return _KINDS.get(_folded(event))
 
 
 def as_others(client: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an event with the names that most clients give to what it says.
+    """Return an event with the names that most clients give to its fields.
 
-    Hermes has the words of a turn in `extra`. Qwen Code sends results of tools as prompts too: a person typed what is
-    in `submitted_prompt`.
+    Hermes has the words of a turn in `extra`. Qwen Code sends results of tools as prompts too: a person typed
+    the text in `submitted_prompt`.
     """
     if client == "hermes":
         extra = given.get("extra")
@@ -59,7 +59,7 @@ def is_of_child(event: str) -> bool:
 
 
 def failure_of(event: str, given: Mapping[str, Any]) -> str | None:
-    """Return what a tool printed that has failed; None where it has not, or where a person stopped it."""
+    """Return the output of a tool that has failed; None where it has not, or where a person stopped it."""
     if given.get("is_interrupt"):
         return None
     if is_failure(event):
@@ -93,7 +93,7 @@ def is_failure(event: str) -> bool:
 
 
 def client_of(event: str, given: Mapping[str, Any]) -> str:
-    """Return the client that sends an event, by what only it sends."""
+    """Return the client that sends an event, by the fields that only it sends."""
     if "agent_action_name" in given or "trajectory_id" in given:
         return "windsurf"
     if "cursor_version" in given or "conversation_id" in given or event[:1].islower():
@@ -113,14 +113,14 @@ def session_of(given: Mapping[str, Any]) -> str:
 
 
 def prompt_of(given: Mapping[str, Any]) -> str | None:
-    """Return what a person asks with an event."""
+    """Return the prompt of an event."""
     about = given.get("tool_info")
     found = given.get("prompt") or (about.get("user_prompt") if isinstance(about, dict) else None)
     return found if isinstance(found, str) else None
 
 
 def answer_of(given: Mapping[str, Any]) -> str | None:
-    """Return what the agent says with an event."""
+    """Return the agent's answer in an event."""
     about = given.get("tool_info")
     found = given.get("prompt_response") or given.get("text") or given.get("last_assistant_message")
     found = found or (about.get("response") if isinstance(about, dict) else None)
@@ -176,7 +176,7 @@ def reads(client: str, event: str) -> bool:
 
 
 def output(client: str, event: str, text: str, reason: str = "", notice: str = "") -> str:
-    """Return what brings a text to the model of a client; empty where the event takes none.
+    """Return the JSON that brings a text to the model of a client; empty where the event takes none.
 
     `systemMessage` and plain text of tool events are shown to the person or to nobody; `additionalContext` is what the
     model reads. With a reason the person is asked, where the client can; a notice is for the person alone.

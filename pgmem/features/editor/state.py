@@ -1,7 +1,7 @@
-"""What a hook keeps between the events of a session: files in the data directory, so that no event waits for another.
+"""The state of a hook between events: files in the data directory, so that no event waits for another.
 
-Each fact is its own file, made in one step: parallel events of a session need no lock, and what is lost with the
-directory is only that something is shown or read again.
+Each fact is its own file, made in one step: parallel events of a session need no lock, and a lost directory
+means only that a text is shown or read again.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Session:
             path.unlink(missing_ok=True)
 
     def read(self, name: str) -> Any:
-        """Return what `write` kept under a name; None if there is nothing."""
+        """Return the text that `write` kept under a name; None if there is none."""
         try:
             return json.loads((self.folder / self._file(name)).read_text("utf-8"))
         except (OSError, ValueError):

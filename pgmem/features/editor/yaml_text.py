@@ -1,7 +1,7 @@
 """Edits of YAML: a member or item is put in or taken out by its lines, and every other line stays as it is.
 
 Only the block style is edited, in which people and programs write settings. The text that comes out is parsed, and is
-given only if it says what it said, and the change.
+given only if it has the former values and the change.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NOTHING = re.compile(r"\s*(?:\{\s*\}|\[\s*\]|~|null)?\s*(?:#.*)?$")
 
 
 def plain(text: str) -> Any:
-    """Return what a text of YAML holds; None if it holds nothing.
+    """Return the value of a text of YAML; None if it has none.
 
     Raises:
         Unreadable: the text is not YAML, or too large.
@@ -45,7 +45,7 @@ def put(text: str, path: Sequence[str], value: Any, own: Callable[[Any], bool] |
     Args:
         text: YAML, or nothing.
         path: the key of a section at the top, and a key in it.
-        value: what the member becomes; where `own` is given, an item of the list at the path.
+        value: the new value of the member; where `own` is given, an item of the list at the path.
         own: recognizes the items of the list that the value replaces.
 
     Raises:
@@ -182,7 +182,7 @@ def _place(lines: Sequence[str], key: str, begin: int, end: int, indent: int) ->
 
 
 def _inner(lines: Sequence[str], begin: int, outer: int) -> int:
-    """Return the indentation of what a section holds."""
+    """Return the indentation of a section's members."""
     first = next((line for line in lines[begin:] if not _is_silent(line)), "")
     return _indent(first) if _indent(first) > outer else outer + 2
 

@@ -1,4 +1,4 @@
-"""The feed of changes: following it, and what reads it: streams, webhooks, stores in step."""
+"""The feed of changes: following it, and its readers: streams, webhooks, stores in step."""
 
 COMMANDS = {
     "follow": ("Find", "commands:follow", "surface"),

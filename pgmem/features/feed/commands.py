@@ -91,10 +91,11 @@ def sync(
         ),
     ] = None,
 ) -> None:
-    """Bring this store and another one in step: what changed in each goes to the other.
+    """Bring this store and another one in step: the changes of each go to the other.
 
     A memory that changed on both sides keeps both versions in its history; the later one wins. A run that was
-    stopped continues where it was. What is refused is offered again each time; while something is, the exit code is 1.
+    stopped continues where it was. A refused change is offered again each time; while one is, the exit code
+    is 1.
     """
     if outstanding or dismiss is not None:
         store.run(lambda memory: _outstanding(memory, dismiss, store))
@@ -131,7 +132,7 @@ def sync(
 
 
 async def _outstanding(memory: Memory, dismiss: str | None, store: Store) -> None:
-    """List what was refused in exchanges, or give it up."""
+    """List changes that were refused in exchanges, or give it up."""
     if dismiss is not None:
         one = None if dismiss == "all" else is_uuid(dismiss)
         gone = await memory.dismiss_outstanding(one, all=dismiss == "all")

@@ -1,4 +1,4 @@
-"""The other side of an exchange by what a person names it: a DSN, a server, a folder."""
+"""The other side of an exchange by the name that a person gives it: a DSN, a server, a folder."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ async def exchange(
         memory: of this store.
         other: a DSN, the address of a server (http or https), or a folder.
         token: a bearer token of the server; None: PGMEM_SYNC_TOKEN.
-        dry_run: only say what would happen.
-        progress: called with (what is done, how many changes of it).
+        dry_run: only report the outcome.
+        progress: called with (the step, how many changes of it).
 
     Raises:
         InvalidArgument: the other side is none of these, or does not fit; the message says why.

@@ -1,4 +1,4 @@
-"""Stores in step: what changed in each goes to the other, by the feed, until both hold the same."""
+"""Stores in step: the changes of each go to the other, by the feed, until both hold the same."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from pgmem.features.feed.peers import FOLDER, PAGE, PARTS, SEEN, Folder, Peer, P
 from pgmem.models import Arrival, Outstanding, PeerState
 
 _CLOCK_S = 60.0
-"""Seconds that two clocks may differ: the later of two states is current, and who is later is what they say."""
+"""Seconds that two clocks may differ: the later of two states is current, as their clocks say."""
 
 _HELD_S = 2.0
-"""Seconds that an exchange waits for transactions that hold changes back; what they hold then travels the next time."""
+"""Seconds that an exchange waits for transactions that hold changes back; these travel the next time."""
 
 _ROUNDS = 5
-"""So often what was refused is offered again in one exchange while some of it is taken."""
+"""So often refused changes are offered again in one exchange while some of it is taken."""
 
 Progress = Callable[[str, int], object]
 
 
 @dataclass
 class Exchanged:
-    """What an exchange did: the outcomes of what came here and of what went there, and what a person should see."""
+    """The result of an exchange: the outcomes of changes in both directions, and notices for a person."""
 
     here: Counter[str] = field(default_factory=Counter)
     there: Counter[str] = field(default_factory=Counter)
     shown: list[tuple[str, Arrival]] = field(default_factory=list)
     outstanding: list[Outstanding] = field(default_factory=list)
-    """What was refused, now or earlier, and is offered again at each exchange with the same store."""
+    """Changes refused, now or earlier, that are offered again at each exchange with the same store."""
     anew: str | None = None
-    """Why all was compared instead of what changed since the last exchange, as the end of a sentence."""
+    """The reason to compare all instead of the changes since the last exchange, as the end of a sentence."""
     builds: str | None = None
     """Which states of one release both sides are, where they differ; they exchange all the same."""
 
@@ -50,7 +50,7 @@ class Exchanged:
                 self.shown.append((side, arrival))
 
     def wait(self, outstanding: Iterable[Outstanding]) -> None:
-        """Show what is refused still, in the place of what was refused on the way."""
+        """Show changes that are refused still, in the place of those refused on the way."""
         self.outstanding += outstanding
         self.shown = [(side, each) for side, each in self.shown if each.outcome != "refused"]
         for side, counts in (("here", self.here), ("there", self.there)):
@@ -68,8 +68,8 @@ class Exchange:
 
     Args:
         here: this store, which keeps how far both are in step.
-        dry_run: only say what would happen.
-        progress: called with (what is done, how many changes of it).
+        dry_run: only report the outcome.
+        progress: called with (the step, how many changes of it).
     """
 
     def __init__(self, here: StorePeer, *, dry_run: bool = False, progress: Progress | None = None) -> None:
@@ -84,7 +84,7 @@ class Exchange:
 
         Args:
             there: the other store.
-            name: what messages call it.
+            name: its name in messages.
 
         Raises:
             InvalidArgument: both are the same store, or their releases or clocks differ too much.
@@ -104,7 +104,7 @@ class Exchange:
         # How far the other store is, it says itself: it may have been set back, or have exchanged by itself meanwhile.
         since = offered or mine.pushed
         kept: dict[str, str | None] = {}
-        # Their changes come first: what goes there then is what both sides make of it.
+        # Their changes come first: changes that go there then are the merged ones.
         pulled = 0
         async for page, cursor in pages(there, None if anew else mine.pulled, mine.feed, self._late(name)):
             kept["cursor"] = cursor or kept.get("cursor")
@@ -125,7 +125,7 @@ class Exchange:
         if anew and not self._dry_run:
             await self._here.apply([], peer=other.feed, **kept)
         if not self._dry_run:
-            await self._offer_there(there, mine.feed, other.feed)  # what was sent may be what they rest on
+            await self._offer_there(there, mine.feed, other.feed)  # they may rest on the changes sent
             self.done.wait(await self._here.outstanding(other.feed))
             await self._tell(there, mine, other, kept)
         return self.done
@@ -133,9 +133,9 @@ class Exchange:
     async def _tell(
         self, there: Peer, mine: PeerState, other: PeerState, kept: dict[str, str | None]
     ) -> None:
-        """Keep on each side what it was offered: by that, one that was set back is known later.
+        """Keep on each side the cursor offered: by that, one that was set back is known later.
 
-        While the other store refuses something, what it was offered is not what it has applied.
+        While the other store refuses something, the changes offered are not those applied.
         """
         offered = kept.get("pushed")
         waits = any(each.direction == "there" for each in self.done.outstanding)
@@ -163,7 +163,7 @@ class Exchange:
             )
 
     async def _give(self, there: Peer, page: list[Record], me: str, other: str) -> int:
-        """Send changes to the other store, and keep what it refuses; how many it did not refuse."""
+        """Send changes to the other store, and keep those it refuses; how many it did not refuse."""
         arrivals = await there.apply(page, peer=me, dry_run=self._dry_run)
         self.done.count("there", arrivals)
         self._noted |= any(arrival.outcome == "refused" for arrival in arrivals)
@@ -172,7 +172,7 @@ class Exchange:
         return sum(arrival.outcome != "refused" for arrival in arrivals)
 
     async def _offer_here(self, feed: str, since: str | None, head: str) -> None:
-        """Offer again what was refused here, until nothing more of it is taken: one may rest on another."""
+        """Offer again changes refused here, until nothing more of it is taken: one may rest on another."""
 
         async def take(page: list[Record]) -> int:
             arrivals = await self._take(page, peer=feed, since=since, until=head)
@@ -194,7 +194,7 @@ class Exchange:
                 return
 
     async def _why_anew(self, there: Peer, mine: PeerState, other: PeerState, name: str) -> str | None:
-        """Why what is kept of the last exchange cannot be used, on either side; None if it can."""
+        """The reason why the record of the last exchange cannot be used, on either side; None if it can."""
         for kept, feed, whose in (
             (mine.pulled, other.feed, name),
             (other.pulled, mine.feed, f"this store by {name}"),
@@ -216,9 +216,9 @@ class Exchange:
         return None
 
     async def with_folder(self, folder: Folder) -> Exchanged:
-        """Apply the files of other stores, then write what changed here since the last time.
+        """Apply the files of other stores, then write the changes here since the last time.
 
-        What came from the folder and is the same here is not written once more.
+        A record that came from the folder and is the same here is not written once more.
 
         Raises:
             InvalidArgument: a file is not whole or of another format, or its clock is ahead of this one; a file has the
@@ -265,7 +265,7 @@ class Exchange:
         return self.done
 
     async def _read_others(self, folder: Folder, mine: PeerState, head: str) -> None:
-        """Apply what the files of other stores bring, then offer what waits for them here."""
+        """Apply the files of other stores, then offer the changes that wait for them here."""
         others = [feed for feed in folder.feeds() if feed != mine.feed]
         for feed in others:
             last = await self._last_read(feed)
@@ -291,15 +291,16 @@ class Exchange:
         """The number of the last file of a store that was read."""
         kept = (await self._here.state(f"{FOLDER} {feed}")).pulled
         if kept is None:
-            # Of an earlier release; a cursor of its feed, and not a number, is of an exchange without a folder.
+            # A record of an earlier release; a cursor of its feed, and not a number, is of an exchange
+            # without a folder.
             kept = (await self._here.state(feed)).pulled
         return Place.of(kept).number
 
     async def _take(self, page: Sequence[Record], **options: str | None) -> list[Arrival]:
-        """Apply changes of another store here; what is refused is kept with them."""
+        """Apply changes of another store here; refused ones are kept with them."""
         arrivals = await self._here.apply(page, **options, dry_run=self._dry_run, keep=True)
         self.done.count("here", arrivals)
-        # What came from there as it is now here need not go back.
+        # Records that came from there as they are now here need not go back.
         for arrival in arrivals:
             if arrival.outcome in ("taken", "present", "purged"):
                 self._arrived.add(_known_by(page[arrival.place - 1]))
@@ -312,10 +313,11 @@ async def pages(
     without: str | None = None,
     late: Callable[[CursorLost], object] = lambda _error: None,
 ) -> AsyncIterator[tuple[list[Record], str | None]]:
-    """Yield what changed in a store after a cursor, and the cursor to keep with each page; all of it without one.
+    """Yield changes of a store after a cursor, and the cursor to keep with each page; all of it without one.
 
-    What came there from the store with the feed `without` is left out. `late` is called where the changes after the
-    cursor are kept no longer. The pages end where the store was when they began, so that they end while others save.
+    Changes that came there from the store with the feed `without` is left out. `late` is called where the
+    changes after the cursor are kept no longer. The pages end where the store was when they began, so that
+    they end while others save.
     """
     end = _place_of((await store.changes("now"))["cursor"])
     yield [row["record"] for row in await store.records("vocabulary", None)], None
@@ -326,7 +328,7 @@ async def pages(
             late(error)
             after = None
     if after is None:
-        # What changes meanwhile comes after this cursor too.
+        # Later changes come after this cursor too.
         after = (await store.changes("now"))["cursor"]
         for part in PARTS[1:]:
             place: list[str] | None = None

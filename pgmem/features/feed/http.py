@@ -1,4 +1,4 @@
-"""/changes: the feed of a tenant as server-sent events or pages, what another store sends, and who may listen at once.
+"""/changes: the feed of a tenant as server-sent events or pages, changes of another store, its listeners.
 
 A stream waits nearly always, so it takes none of the places in which a tenant's requests are handled. It has a place of
 its own kind: a tenant has so many of them, and all tenants together.
@@ -102,13 +102,13 @@ def wants_stream(scope: Scope) -> bool:
 
 
 def is_exchange(scope: Scope) -> bool:
-    """Whether a request is of another store: what it sends, and what it reads beside the feed of a tenant."""
+    """Whether a request is of another store: its changes, and its reads beside the feed of a tenant."""
     query = QueryParams(scope["query_string"])
     return scope["method"] == "POST" or "state" in query or "part" in query or "reach" in query
 
 
 async def page(memory: Memory, body: bytes, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer the other side of `pgmem sync`: its state, a page of its feed or of its export, or what was sent applied.
+    """Answer the other side of `pgmem sync`: its state, a page of its feed or of its export, or its changes.
 
     Args:
         memory: of the tenant.

@@ -32,13 +32,13 @@ _REQUEST_BYTES = 250_000
 _ANSWER_BYTES = 128 * 2**20
 """The most of an answer of a server, unpacked: a page of 500 memories of the longest texts, with their vectors."""
 SEEN = "seen"
-"""With a feed in known_peer the cursor behind what a store has offered, whether or not it was taken."""
+"""With a feed in known_peer the cursor behind the changes offered, whether or not it was taken."""
 FOLDER = "folder"
 """In known_peer the name of the last file that was written into a folder; with a feed, of the last that was read."""
 SMALL_BYTES = 2**20
-"""Of files of changes that a store never puts together."""
+"""Files of changes that a store never puts together."""
 PARTS = ("vocabulary", "purge", "project", "focus", "memory", "edge", "save")
-"""What a store that is met for the first time is read by; the words of its vocabulary each time."""
+"""Records read of a store that is met for the first time; the words of its vocabulary each time."""
 
 Record = dict[str, Any]
 
@@ -53,7 +53,7 @@ class Place:
 
     @classmethod
     def of(cls, kept: str | None) -> Place:
-        """Read it as known_peer keeps it; what no exchange keeps is none."""
+        """Read it as known_peer keeps it; fields that no exchange keeps are unset."""
         match = re.fullmatch(r"(\d{1,8})(?: ([0-9a-f]{32}|-))?(?: ([0-9a-f]{32}))?", kept or "")
         return cls(int(match[1]), (match[2] or "").strip("-"), match[3] or "") if match else cls()
 
@@ -66,7 +66,7 @@ class Peer(Protocol):
     """One side of an exchange."""
 
     vectors: bool
-    """Whether what it returns brings its vectors."""
+    """Whether its pages bring their vectors."""
 
     async def state(self, peer: str | None = None) -> PeerState:
         """Return its feed, release and clock; and how far it is in step with `peer`."""
@@ -75,7 +75,7 @@ class Peer(Protocol):
     async def changes(self, after: str, without: str | None = None) -> dict[str, Any]:
         """Return the page of its feed after a cursor: changes with their records, cursor, more, held.
 
-        `without` leaves out what came from the store with this feed.
+        `without` leaves out changes that came from the store with this feed.
         """
         ...
 
@@ -101,7 +101,7 @@ class StorePeer:
 
     Args:
         memory: of the store, with the way in `sync`.
-        vectors: whether what it returns brings its vectors.
+        vectors: whether its pages bring their vectors.
     """
 
     def __init__(self, memory: Verbs, *, vectors: bool = False) -> None:
@@ -133,14 +133,15 @@ class StorePeer:
     async def apply(self, changes: Sequence[Record], **options: Any) -> list[Arrival]:
         """Apply a page of another store, in as many transactions as those who write beside it need.
 
-        What PostgreSQL cannot store is refused by itself. The cursors go with the last transaction.
+        A change that PostgreSQL cannot store is refused by itself. The cursors go with the last transaction.
         """
         changes = [unreadable(each, why) if (why := unfit(each)) else each for each in changes]
         done: list[Arrival] = []
         left = turns(changes)
         whole = bool(options.get("dry_run"))
         kept = {name: options.pop(name) for name in ("cursor", "pushed") if name in options}
-        # What waits is checked again with the rest of its page, so no more is sent than fits into a transaction.
+        # A waiting change is checked again with the rest of its page, so no more is sent than fits into a
+        # transaction.
         size, growth = len(left) if whole else _BEGIN, 2
         while True:
             places, last = left[:size], len(left) <= size
@@ -159,7 +160,7 @@ class StorePeer:
                 return sorted(done, key=lambda arrival: arrival.place)
 
     async def outstanding(self, peer: str, direction: str | None = None) -> list[Outstanding]:
-        """Return what was refused in exchanges with a store, the oldest first."""
+        """Return the changes refused in exchanges with a store, the oldest first."""
         found: list[Outstanding] = []
         while True:
             after = found[-1].id if found else None
@@ -169,7 +170,7 @@ class StorePeer:
                 return found
 
     async def note(self, peer: str, changes: Sequence[Record], arrivals: Sequence[Arrival]) -> None:
-        """Keep what another store refused of the changes that were sent to it."""
+        """Keep the sent changes that another store refused."""
         sent = json.dumps(changes, default=str, ensure_ascii=False)
         outcomes = json.dumps(
             [{"place": each.place, "outcome": each.outcome, "reason": each.reason} for each in arrivals]
@@ -461,7 +462,7 @@ class Folder:
 
     async def put_together(self, state: PeerState, number: int, mark: str) -> None:
         """Write the files of a store into one, with each thing as it was said last, and remove them."""
-        # A file of all that a store had put together has what its changes up to the same number said.
+        # A file of all that a store had put together has the contents of its changes up to the same number.
         files = sorted((each, not whole, path) for whole in (True, False)
                        for each, path in self._files(state.feed, whole=whole).items())  # fmt: skip
         said: dict[str, Record] = {}
@@ -528,7 +529,7 @@ class Folder:
 
 
 def name_of(change: Record) -> str:
-    """A name of what a change is about: the same for all that is said of one memory, relation or review."""
+    """A name of the subject of a change: the same for all changes of one memory, relation or review."""
     record = change.get("record") or change
     if change.get("kind") == "unrelated" and not change.get("record"):
         return f"{change['id']} {change['label']} {change['other_id']}"

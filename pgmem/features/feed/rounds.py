@@ -17,7 +17,7 @@ log = logging.getLogger("pgmem")
 
 
 async def other_store(memory: Memory) -> dict[str, int]:
-    """Bring the store of PGMEM_SYNC_WITH in step; count what changed here and there."""
+    """Bring the store of PGMEM_SYNC_WITH in step; count the changes here and there."""
     other = memory.caller.database.settings.sync_with
     if other is None:
         return {}

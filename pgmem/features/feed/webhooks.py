@@ -1,9 +1,9 @@
 """Changes to an address of the operator's, signed as Standard Webhooks says (standardwebhooks.com, version 1.0.0).
 
-The address comes from the settings of the process alone, so no tenant can make this server call one. A change is sent
-with what, which and when, and without its content. Deliveries are in the order of the feed; one that fails is tried
-again, and those behind it wait. The cursor is kept in the store, so another run goes on; a receiver that gets a message
-twice knows it by its id.
+The address comes from the settings of the process alone, so no tenant can make this server call one. A change
+is sent with its kind, id and time, and without its content. Deliveries are in the order of the feed; one that
+fails is tried again, and those behind it wait. The cursor is kept in the store, so another run goes on; a
+receiver that gets a message twice knows it by its id.
 """
 
 from __future__ import annotations

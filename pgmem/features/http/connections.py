@@ -109,8 +109,8 @@ class _Held:
 class BoundedConnection(H11Protocol):
     """A connection with a timeout for each step: receiving headers, receiving a body, and sending an answer.
 
-    At 1024 descriptors a quarter is left for the rest of the process: connections to the database, files, and what is
-    accepted in one turn of the loop.
+    At 1024 descriptors a quarter is left for the rest of the process: connections to the database, files, and
+    connections accepted in one turn of the loop.
     """
 
     _waiting: ClassVar = _Held(512, 2)
@@ -151,8 +151,8 @@ class BoundedConnection(H11Protocol):
         """Give the connection to a tenant while the request is handled and its answer is read.
 
         Returns:
-            False if tenants hold too many connections and this one the most: the request must be refused. Of another
-            one that holds more, the newest is closed.
+            False if tenants hold too many connections and this one the most: the request must be refused. The
+            newest one of another client that holds more is closed.
         """
         if self.transport.is_closing():
             return False

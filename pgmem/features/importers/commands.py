@@ -167,7 +167,7 @@ async def _embed(memory: Memory, required: bool) -> None:
 def _require_fitting(
     source: Source, file: Path, project: str | None, *, dry_run: bool, forget_deleted: bool
 ) -> None:
-    """Exit with 2 if the options do not fit the system, or the file is not what that system writes."""
+    """Exit with 2 if the options do not fit the system, or the file is not one that this system writes."""
     if source is not Source.pgmem and project is None and not source.names_folders:
         stop("--project is required: the project of the imported memories.", 2)
     try:

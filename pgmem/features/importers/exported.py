@@ -144,7 +144,7 @@ def _chatgpt_parts(content: Mapping[str, Any], reader: Reader) -> Iterator[str]:
 
 
 def _canvas(content: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the text of a canvas that is written: {name, type, content}, or what replaces parts of it."""
+    """Yield the text of a canvas that is written: {name, type, content}, or its replaced parts."""
     parts = content.get("parts")
     for text in parts if isinstance(parts, list) else [content.get("text")]:
         if not isinstance(text, str):

@@ -68,7 +68,7 @@ class Note:
         return list(dict.fromkeys(target.strip() for target in found))
 
     def with_text(self, text: str) -> Note:
-        """Return the note with another text; what surrounds it stays."""
+        """Return the note with another text; the rest stays."""
         if text == self.text:
             return self
         first, last = self._span()
@@ -143,7 +143,7 @@ class Linked(Generic[Key]):
         """Add a note.
 
         Args:
-            key: what links to it lead to.
+            key: the target of links to it.
             place: its path in the folder.
             title: its title, if it has one.
             aliases: of its front matter: one, or a list.

@@ -1,4 +1,4 @@
-"""The records of an import in one form: named items, links between them, and counts of what is left out."""
+"""The records of an import in one form: named items, links between them, and counts of those left out."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _advice(reason: str | None) -> str:
 
 
 def unreadable(error: BaseException) -> str:
-    """Why a file cannot be read, and what to do."""
+    """The reason why a file cannot be read, and the way out."""
     if isinstance(error, PermissionError):
         return "it may not be read: import it as the user that it belongs to"
     if isinstance(error, InvalidArgument):
@@ -165,7 +165,7 @@ def unreadable(error: BaseException) -> str:
 
 
 def why_empty(account: Account) -> str:
-    """What was left out of a file that gave nothing, for the end of the sentence that reports it."""
+    """The records left out of a file that gave none, for the end of the sentence that reports it."""
     first = next(iter(account.left_out), None)
     return f" First left out: {first}." if first else ""
 
@@ -177,12 +177,12 @@ def excerpt(text: str, mark: str) -> str:
 
 
 def moment(value: object) -> datetime | None:
-    """A point in time of another system; None for what is none. See `foreign.moment`."""
+    """A point in time of another system; None for a text that is none. See `foreign.moment`."""
     return foreign.moment(value).at
 
 
 def claims(values: Mapping[str, object], names: Iterable[str]) -> dict[str, str]:
-    """What another system said of times that are none, or not exactly these: properties NAME_told."""
+    """Another system's texts of times that are none, or not exactly these: properties NAME_told."""
     found = {name: foreign.moment(values.get(name)).claimed for name in names}
     return {f"{name}_told": text for name, text in found.items() if text is not None}
 

@@ -58,7 +58,7 @@ def of_text(text: str, reader: Reader) -> list[Turn]:
 
 
 def _spoken_part(text: str) -> str:
-    """Return what an agent said: without its thinking, its calls and their results, which end with an empty line."""
+    """Return an agent's words without its thinking, calls and their results, which end with an empty line."""
     kept = [part for part in text.split("\n\n") if not _NOT_SPOKEN.match(part.lstrip("\n"))]
     return "\n\n".join(kept).strip()
 
@@ -175,7 +175,7 @@ def _zed_parts(content: object, reader: Reader) -> Iterator[str]:
             if kind == "Text" and isinstance(value, str):
                 yield value
             elif kind == "Mention":
-                continue  # a file or a selection, which is not what somebody said
+                continue  # a file or a selection, which nobody said
             elif kind not in _ZED_SILENT and holds_words(value):
                 reader.meet(f"the part {str(kind)[:60]}")
 

@@ -13,7 +13,7 @@
     claude        conversations.json of the data export of claude.ai, or the folder or zip file that holds it
 
 A turn is named by its client, session and id, so a history can be imported again, after a break too, and nothing is
-doubled. Of a conversation with branches, the one that the client shows is taken. A file, a line or a message that
+doubled. A conversation with branches gives the one that the client shows. A file, a line or a message that
 cannot be read stops no other one; the answer names it.
 """
 
@@ -56,10 +56,10 @@ def read(client: str, path: Path, account: Account | None = None) -> Iterator[Co
     Args:
         client: a name of CLIENTS.
         path: the file or folder.
-        account: of what is left out.
+        account: counts the lines left out.
 
     Raises:
-        InvalidArgument: no turn is there; the message says what is.
+        InvalidArgument: no turn is there; the message says what was found.
     """
     account = account if account is not None else Account()
     try:

@@ -138,11 +138,11 @@ class PgmemStore(BaseStore):
         return await self._reach.awaited(self._join, list(ops))
 
     def sweep_ttl(self) -> int:
-        """Delete for good what has expired; returns how many items."""
+        """Delete expired items for good; returns how many items."""
         return self._reach.called(self._sweep)
 
     async def asweep_ttl(self) -> int:
-        """Delete for good what has expired; returns how many items."""
+        """Delete expired items for good; returns how many items."""
         return await self._reach.awaited(self._sweep)
 
     def start_ttl_sweeper(self, sweep_interval_minutes: float | None = None) -> None:

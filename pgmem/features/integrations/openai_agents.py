@@ -20,10 +20,10 @@ _logger = logging.getLogger("pgmem")
 
 
 class PgmemSession:
-    """A conversation that is kept: what `Runner.run(…, session=…)` takes.
+    """A conversation that is kept: the session that `Runner.run(…, session=…)` takes.
 
     Items are added all or none; concurrent calls do not interleave, and no item is popped twice.
-    What is popped or cleared is hidden, and `revert` brings it back.
+    A popped or cleared item is hidden, and `revert` brings it back.
 
     ```python
     async with pgmem.Memory.connect() as memory:

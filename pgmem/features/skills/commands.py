@@ -1,4 +1,4 @@
-"""`pgmem skills`: what the store holds as Agent Skills, written as SKILL.md."""
+"""`pgmem skills`: the Agent Skills of a store, written as SKILL.md."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _MARK = {"pgmem/content": "skill: written or taken over by a person"}
 
 
 class GetSkill(RequestParams):
-    """What skills/get is asked for."""
+    """The arguments of skills/get."""
 
     uri: str
 

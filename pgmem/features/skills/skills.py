@@ -1,4 +1,4 @@
-"""Agent Skills: the usage of pgmem, and what a store holds as skills, as the text of a SKILL.md."""
+"""Agent Skills: the usage of pgmem, and the skills of a store, as the text of a SKILL.md."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pgmem.escaping import counted
 from pgmem.models import SkillEntry
 
 SOURCE = "pgmem"
-"""What the metadata of a skill out of a store names as its source."""
+"""The source in the metadata of a skill out of a store."""
 
 _USAGE = re.compile(r"---\nname: (?P<name>[a-z0-9-]+)\ndescription: (?P<description>.+)\n---\n")
 
@@ -26,7 +26,7 @@ class Skill:
 
     Attributes:
         path: where it lies in the names of skills, such as `shop/deploy`; its last part is the name.
-        frontmatter: what its SKILL.md begins with.
+        frontmatter: the fields with which its SKILL.md begins with.
         text: its whole SKILL.md.
     """
 
@@ -53,7 +53,7 @@ def usage() -> Skill:
 
 
 def of_store(entries: Iterable[SkillEntry]) -> list[Skill]:
-    """The skills of a store; what waits for a person is none."""
+    """The skills of a store; a memory that waits for a person is none."""
     return [_skill(entry) for entry in entries if entry.approved]
 
 

@@ -97,7 +97,7 @@ class Ranking(list[Hit]):
 
 
 class HybridSearchEngine:
-    """Searches two stores and ranks what they find.
+    """Searches two stores and ranks their results.
 
     Where both stores are PostgreSQL and no weights are given, the whole search is one SQL call (search_memory) with all
     its signals. Else the arms are asked one by one and fused here, by the formula of this module and nothing else.
@@ -187,7 +187,7 @@ class HybridSearchEngine:
         return embedding, None if embedding else SearchMode(mode="fulltext_only", reason="nothing to embed")
 
     async def _known(self, hit: Hit) -> Hit:
-        """The hit with what only the graph store knows of it, where its arms did not say."""
+        """The hit with the facts that only the graph store has, where its arms did not say."""
         if hit.trust >= 0:
             return hit
         node: Mapping[str, Any] = {}

@@ -1,4 +1,4 @@
-"""Activity: what agents and people did, by session, and live."""
+"""Activity: the work of agents and people, by session, and live."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pgmem.features.ui import as_sql, render
 from pgmem.features.ui.visit import Page, Visit
 from pgmem.models import Activity
 
-_QUIET_S = 15.0  # until a page hears that it is still connected, and shows what no memory changed by, such as a refusal
+_QUIET_S = 15.0  # until a page hears that it is still connected, and shows events such as a refusal
 _LONGEST_S = 1800.0
 _APART_S = 0.2
 
@@ -72,7 +72,7 @@ class _Live(StreamingResponse):
             except Busy as refused:
                 await PlainTextResponse(str(refused), 503)(scope, receive, send)
                 return
-            # One who leaves while an event is sent ends the answer, not what makes the events.
+            # One who leaves while an event is sent ends the answer, not the source of the events.
             async with aclosing(self._events):
                 await super().__call__(scope, receive, send)
 

@@ -1,4 +1,4 @@
-"""The query that gives in psql what a list shows: the views and verbs that `pgmem psql` finds without a schema name."""
+"""The query that gives the rows of a list in psql: views and verbs that `pgmem psql` finds by name."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def search(visit: Visit, question: str) -> str:
 
 
 def recalled(visit: Visit) -> str:
-    """What was brought to agents, the latest first."""
+    """Memories brought to agents, the latest first."""
     where = _where(visit, session="session_id")
     return f"select at, act, by, project, tokens, memory_ids from recall{where}\norder by at desc limit 80;"
 
 
 def at(visit: Visit) -> str:
-    """What was true on the day of the page, or is now."""
+    """Memories that were true on the day of the page, or is now."""
     moment = visit.moment("t")
     day = literal(f"{moment:%Y-%m-%d}") if moment else ""
     where = _where(visit, _APART)
@@ -75,7 +75,7 @@ def at(visit: Visit) -> str:
 
 
 def changes(visit: Visit) -> str:
-    """What was saved and changed, the latest first."""
+    """Saves and changes, the latest first."""
     where = _where(visit, session="session_id")
     columns = "at, kind, label, title, agent_id, changed_from"
     return f"select {columns} from memory_change{where}\norder by at desc limit 100;"
@@ -88,7 +88,7 @@ def conflicts(visit: Visit) -> str:
 
 
 def reviews(visit: Visit) -> str:
-    """What waits for a person."""
+    """Items that wait for a person."""
     given = literal(visit.project) if visit.project is not None else ""
     return f"select save_id, title, candidate_title, score from list_reviews({given});"
 

@@ -82,7 +82,7 @@ async def _turns(visit: Visit, question: str, given: dict[str, Any]) -> int:
 
 _MOST_TURNS = 100
 _LEAST = 0.1
-"""Of a whole bar, the length of the best result where none answers."""
+"""The share of a bar for the best result where none answers."""
 
 
 def _look(answered: Any, results: list[SearchResult], whole: dict[UUID, Node]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def _look(answered: Any, results: list[SearchResult], whole: dict[UUID, Node]) -
 
 
 def _fields(result: SearchResult, node: Node | None) -> list[tuple[str, list[words.Piece]]]:
-    """The texts of a result by name, each around its first matched word; of what is not readable whole, the passage."""
+    """The texts of a result by name, each around its first matched word; else the passage."""
     texts = words.texts(node.properties) if node else [("", result.passage or "")]
     return [
         (name.replace("_", " "), words.around(words.marked(words.plain(text), result.matched), _SHOWN))

@@ -1,4 +1,4 @@
-"""Conversations: what was said in the sessions of clients, which is source text and no memory."""
+"""Conversations: turns of the sessions of clients, which is source text and no memory."""
 
 from __future__ import annotations
 

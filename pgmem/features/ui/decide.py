@@ -28,7 +28,7 @@ _BESIDE = (
     *("date", "owner", "confidence", "relevance_score", "last_validated_at"),
     *("project_id", "scope", "focus", "label", "key", "share"),
 )
-"""What is listed beside the texts and is not compared."""
+"""Fields listed beside the texts and not compared."""
 
 _JUDGED = {
     "holds": "confirmed; its age counts from now.",
@@ -36,7 +36,7 @@ _JUDGED = {
     "dismiss": "not asked again.",
     "approve": "saved as a memory.",
 }
-"""What a person says to an insight, and what then happened."""
+"""A person's answer to an insight, and the sentence about it."""
 
 HELD = ("forget", "revert", "remember", "edit_memory")
 """Changes of a memory that wait for a person: made or dropped, never stored beside it."""
@@ -44,7 +44,7 @@ HELD = ("forget", "revert", "remember", "edit_memory")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A way to decide: the outcome, its key, its name, and what it does."""
+    """A way to decide: the outcome, its key, its name, and its effect."""
 
     outcome: str
     key: str
@@ -101,7 +101,7 @@ async def reviews(visit: Visit) -> Page:
 
 
 async def approvals(visit: Visit) -> Page:
-    """What waits for a person, with its exact text: global saves, rules and patterns of agents; and their tokens."""
+    """Items that wait for a person, with exact texts and tokens: global saves, rules and patterns of agents."""
     tabs, found, given, rules = await asyncio.gather(
         _tabs(visit),
         visit.memory.list_reviews(visit.project),
@@ -483,11 +483,11 @@ async def keep_two(visit: Visit) -> Redirect:
     return visit.to("/decide/names")
 
 
-# What is compared
+# The texts compared
 
 
 def _look(found: ReviewDetail) -> dict[str, Any]:
-    """What is compared, and what else is carried out; an argument that is not compared is listed."""
+    """The texts compared, and the other effects; an argument that is not compared is listed."""
     given = dict(found.arguments)
     old = dict(words.texts(found.candidate_properties or {}))
     title = next((str(given.pop(name)) for name in TITLES if given.get(name)), "")
@@ -498,7 +498,7 @@ def _look(found: ReviewDetail) -> dict[str, Any]:
         new = {name: "" for name, value in sent.items() if value is None} | dict(words.texts(sent))
     elif found.verb == "revert":
         new, title = dict(words.texts(found.restored_properties or {})), found.restored_title or ""
-    elif found.artifact_properties is not None:  # it is stored: what is brought in is that memory
+    elif found.artifact_properties is not None:  # it is stored: the memory brought in is that one
         new, title = dict(words.texts(found.artifact_properties)), found.artifact_title or ""
         given = {name: value for name, value in given.items() if name not in new}
     elif found.verb != "forget":

@@ -301,7 +301,7 @@ def _drawn(
         degree[str(edge.from_id)] += 1
         degree[str(edge.to_id)] += 1
     labels = sorted({node.label for node in graph.nodes})
-    # Of many, the sixty most connected have their names written.
+    # Where there are many, the sixty most connected have their names written.
     crowded = next(iter(sorted(degree.values(), reverse=True)[60:61]), 0)
     dots = []
     for node in graph.nodes:

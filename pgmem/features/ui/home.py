@@ -9,7 +9,7 @@ from pgmem.features.ui.visit import Page, Visit
 
 
 async def home(visit: Visit) -> Page:
-    """What waits, the newest memories, and the counts; of a new store, what to do first."""
+    """Waiting items, the newest memories, and the counts; for a new store, the first steps."""
     memory, project = visit.memory, visit.project
     waiting, near, counts, newest, projects = await asyncio.gather(
         memory.count_waiting(project),

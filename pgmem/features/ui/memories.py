@@ -284,7 +284,7 @@ async def revert(visit: Visit) -> Redirect:
 
 
 async def purge_form(visit: Visit) -> Page:
-    """Show what a purge deletes and what remains, before confirmation."""
+    """Show the rows that a purge deletes and the rest, before confirmation."""
     node = await visit.node()
     history, around = await asyncio.gather(
         visit.memory.memory_history(node.label, str(node.id)), visit.memory.memory_relations(node.id, 1, 1000)
@@ -341,7 +341,7 @@ def _held(next_step: str | None) -> str:
 
 
 async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:
-    """What a search for its title finds: the rank of this memory, and what is near it; nothing for a card."""
+    """The result of a search for its title: the rank of this memory, and its neighbours; none for a card."""
     if node.label == "Card":  # searches leave them out
         return []
     try:
@@ -352,7 +352,7 @@ async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:
 
 
 def _changes(versions: list[Version]) -> list[Change]:
-    """Each of the last versions with what it changed, the newest first."""
+    """Each of the last versions with its changes, the newest first."""
     made = []
     shown = versions[-_VERSIONS - 1 :]
     for before, after in pairwise(shown):

@@ -1,4 +1,4 @@
-"""Time: what was true on one day as it was known on another; two sliders, the list, the counts and the lines follow."""
+"""Time: the truth of one day as it was known on another; sliders, the list, the counts and the lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What sessions got: each answer that brought memories to an agent, and what was named as used or wrong."""
+"""Recall of sessions: each answer that brought memories to an agent, and its verdicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SAID = {
 
 @dataclass(slots=True)
 class Got:
-    """What one session got, newest first.
+    """The memories brought to one session, newest first.
 
     Attributes:
         session_id: of the conversation or session; None: not known.

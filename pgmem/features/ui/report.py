@@ -87,8 +87,9 @@ def quality_page(state: Health, report: HygieneReport, memories: Mapping[str, No
 
     Args:
         state: numbers, charts, conflicts, lineage and the first items of each list.
-        report: what to repair.
-        memories: the memories of `references`, by id; the page shows those that are missing without date and text.
+        report: the findings.
+        memories: the memories of `references`, by id; the page shows those that are missing without date and
+            text.
         command: gives the command that repairs a finding.
     """
     growth = timeline(state.timeline, state.checked_at.date())
@@ -182,7 +183,7 @@ def _entry(memories: Mapping[str, Node], identity: str, title: str, label: str |
 
 
 def _text(node: Node) -> str | None:
-    """The beginning of what explains a memory, in one line; None if that is no more than its title."""
+    """The beginning of the explanation of a memory, in one line; None if that is no more than its title."""
     for name in _TEXTS:
         value = node.properties.get(name)
         if value:

@@ -1,4 +1,4 @@
-"""Rules beside each other, and the balance: what the memory cost and what came of it."""
+"""Rules beside each other, and the balance: the cost of the memory and its results."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from pgmem.models import MemoryScope
 class WithPages:
     """Answers /ui with the pages, and everything else with another application.
 
-    A person's token signs in to look and to decide. An agent's token signs in to look: what agents hold decides
-    nothing.
+    A person's token signs in to look and to decide. An agent's token signs in to look: a credential of an
+    agent decides nothing.
 
     Args:
         app: the other application.

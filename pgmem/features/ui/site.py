@@ -46,7 +46,7 @@ _THEME = "pgmem_theme"
 _THEMES = ("", "light", "dark")
 FORM_BYTES = 5_000_000
 ENTRY_BYTES = 10_000
-"""Of the form that signs in, which anybody may send."""
+"""Size of the form that signs in, which anybody may send."""
 FORM_S = 30.0
 ENTRY_S = 10.0
 """For the form that signs in to arrive."""

@@ -19,7 +19,7 @@ class StateLine:
 
 
 async def state_of(memory: Memory, *, administrator: bool) -> list[StateLine]:
-    """Return the lines; what is pending in the whole store and on this machine is for an administrator."""
+    """Return the lines; pending work of the whole store and of this machine is for an administrator."""
     status = await memory.status()
     lines = [
         StateLine("Server", f"PostgreSQL {status.server_version}", f"pgmem {status.release}"),

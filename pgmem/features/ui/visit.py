@@ -62,7 +62,7 @@ class Page:
 
     Attributes:
         template: its name.
-        data: what the page shows, which is also the answer in JSON.
+        data: the contents of the page, which are also the answer in JSON.
         look: values that only the template needs, such as geometry.
         status: of HTTP.
     """
@@ -185,7 +185,7 @@ class Visit:
         return value
 
     def version(self) -> int:
-        """The field `version` of the form, which says what state of a memory the person was shown.
+        """The field `version` of the form, which names the state of a memory that the person was shown.
 
         Raises:
             InvalidArgument: it is not a whole number.

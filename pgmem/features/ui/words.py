@@ -94,7 +94,7 @@ def compared(old: str, new: str) -> Pair:
 
 
 def differing(titles: Sequence[str]) -> list[list[Piece]]:
-    """Titles of one line in pieces: what differs from the title before it (of the first: after it) is marked."""
+    """Titles of one line in pieces; differences from the title before it (the first: after it) are marked."""
     found = []
     for place, title in enumerate(titles):
         other = titles[place - 1] if place else titles[min(1, len(titles) - 1)]

@@ -50,7 +50,7 @@ def sync(
     by: By = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring notes and memories in step: what a person wrote is saved, and what agents saved is written.
+    """Bring notes and memories in step: notes of a person are saved, and saves of agents are written.
 
     Where a note and its memory both changed, the note stays as it is, and a copy beside it has the other state. For a
     deleted note a review asks whether its memory shall be forgotten.
@@ -89,7 +89,7 @@ def _directory(store: Store, directory: Path | None) -> Path:
 
 @store_command
 def import_(store: Store, directory: Directory = None, dry_run: DryRun = False) -> None:
-    """Rebuild a store from a vault that pgmem has kept, and list what its notes do not hold."""
+    """Rebuild a store from a vault that pgmem has kept, and list the facts that its notes do not hold."""
     folder = _directory(store, directory)
 
     async def run(memory: Memory) -> tuple[Imported, dict[str, int]]:

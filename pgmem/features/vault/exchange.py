@@ -1,9 +1,11 @@
 """Keeping a vault and a store in step.
 
-Each note is compared with its memory field by field, and both with the state in which they last agreed (matching). What
-changed on one side goes to the other. A field that changed on both sides to different values is a conflict: the note of
-the person stays as it is, and what the store holds is written beside it until the person deletes that copy. A note from
-before they agreed, which a checkout brings back with or without its id, replaces nothing in the store. Every step can
+Each note is compared with its memory field by field, and both with the state in which they last agreed
+(matching). A change on one side goes to the other. A field that changed on both sides to different values is
+a conflict: the note of the person stays as it is, and the store's text is written beside it until the person
+    deletes that copy. A
+note from before they agreed, which a checkout brings back with or without its id, replaces nothing in the
+store. Every step can
 be repeated, so that a run that was killed is taken up by the next one.
 """
 
@@ -47,7 +49,7 @@ Progress = Callable[[int, int], object]
 
 @dataclass
 class Synced:
-    """What a run did, and what a person should see, one sentence each."""
+    """The counts of a run, and notices for a person, one sentence each."""
 
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
@@ -62,11 +64,11 @@ class Vault:
     """A folder of notes and a store.
 
     Args:
-        memory: of the store; what a person wrote is saved with the trust of a person.
+        memory: of the store; notes of a person are saved with the trust of a person.
         folder: of the notes.
         by: the name of the person whose notes they are.
         project: of notes that name none; None: the name of the folder.
-        dry_run: only count what would happen.
+        dry_run: only count the outcomes.
         progress: called with (notes done, all notes).
     """
 
@@ -96,7 +98,7 @@ class Vault:
         """Bring both in step.
 
         Raises:
-            InvalidArgument: the folder cannot be written; what was done is kept.
+            InvalidArgument: the folder cannot be written; finished work is kept.
         """
         with self._folder.held():
             self._known = Known.of(await self._memory.describe_schema())
@@ -124,7 +126,7 @@ class Vault:
         return self.done
 
     async def _read(self) -> None:
-        """Take what changed in the store since the cursor."""
+        """Take the changes of the store since the cursor."""
         if self._cursor is None:
             self._states.clear()
         async for page, cursor in pages(self._store, self._cursor):
@@ -194,7 +196,7 @@ class Vault:
         return {name: value for name, value in fields.items() if name != f"l:LINKS_TO:{key}"}
 
     def _memory_fields(self, key: str) -> Fields:
-        """The fields of a memory; an edge to what has no note is none."""
+        """The fields of a memory; an edge to a memory without a note is none."""
         fields = self._states[key].fields(self._known)
         return {
             name: value
@@ -202,7 +204,7 @@ class Vault:
             if not name.startswith("l:") or name.split(":", 2)[2] in self._places
         }
 
-    # What goes into the store
+    # Changes of the store
 
     async def _make(self) -> None:
         """Save the notes that have no memory yet, and write their ids into them."""
@@ -288,7 +290,7 @@ class Vault:
         for found, key, item in made:
             if self._notes.get(key) is found:
                 now, memory = self._fields(key, found), self._memory_fields(key)
-                # What the store added, such as the day of a decision, goes into the note.
+                # A field that the store added, such as the day of a decision, goes into the note.
                 agreed = {name: value for name, value in memory.items() if name in now or name == "text"}
                 # Relations are made once all notes have ids.
                 # The verb of a kind took its texts: the rest is an edit of the note that follows at once.
@@ -319,7 +321,7 @@ class Vault:
         return known.get(top.casefold(), self._project) if "/" in found.place else self._project
 
     async def _push(self) -> None:
-        """Bring what a person changed in the notes into the store."""
+        """Bring a person's changes of the notes into the store."""
         for key in [key for key, agreed in self._agreed.items() if agreed.place and key not in self._notes]:
             if key not in self._skipped and key in self._states and key not in self._purged:
                 await self._ask_about(key)
@@ -359,7 +361,7 @@ class Vault:
         return compared(now, memory, agreed.note, agreed.memory, is_older=is_older)
 
     def _catch_up(self, behind: dict[str, set[str]]) -> None:
-        """Write into older notes in conflict their ids and what they had not yet, once it is kept that they are."""
+        """Write into older notes in conflict their ids and the fields they lacked, once that is kept."""
         self._settle()
         self._folder.keep(self._feed, self._began, self._agreed)
         for key, names in behind.items():
@@ -383,7 +385,7 @@ class Vault:
         return False
 
     def _conflict(self, key: str, found: Found) -> None:
-        """Write what the store holds beside the note of a person."""
+        """Write the store's text beside the note of a person."""
         note, memory = found.note or _EMPTY, self._memory_fields(key)
         at = datetime.now(UTC).strftime("%Y%m%d%H%M")
         path = PurePosixPath(found.place)
@@ -442,7 +444,7 @@ class Vault:
         await self._accept(key, changed, now)
 
     async def _accept(self, key: str, changed: set[str], now: Fields) -> None:
-        """Note what the note and the memory hold after an edit: the store may have cleaned it."""
+        """Record the fields of the note and the memory after an edit: the store may have cleaned it."""
         await self._read()
         self._agreed[key].note_down(changed, now, self._memory_fields(key))
 
@@ -505,10 +507,10 @@ class Vault:
             self.done.say(agreed.place or key, str(error))
         agreed.deleted = True
 
-    # What goes into the folder
+    # Changes of the folder
 
     def _write(self) -> None:
-        """Bring what changed in the store into the notes."""
+        """Bring changes of the store into the notes."""
         fresh = []
         for key, state in self._states.items():
             agreed = self._agreed.get(key)
@@ -600,15 +602,16 @@ class Vault:
             )
         if self._dry_run or not same:
             return
-        # What was purged is not to be found in the trash either.
+        # A purged memory is not to be found in the trash either.
         if self._folder.remove(found.place, found.contents, keep=not purged):
             del self._notes[key]
             self._agreed.pop(key, None)
             self._places.pop(key, None)
 
     def _settle(self) -> None:
-        """Put the present states of the memories into what is agreed."""
-        # One whose note was not written yet has nothing in common with it, and the feed does not show it again.
+        """Put the present states of the memories into the agreed fields."""
+        # One whose note was not written yet has nothing in common with it, and the feed does not show it
+        # again.
         for key in {*self._states, *self._agreed}:
             state = self._states.get(key)
             if (

@@ -1,4 +1,4 @@
-"""What a note and a memory have in common, as fields that can be compared one by one."""
+"""The common fields of a note and a memory that can be compared one by one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PLACES = ("Project", "FocusArea")
 OWN = ("id", "label", "title", "project", "status", "valid_from", "valid_to", "source")
 """The keys of the front matter that are not properties of the memory, unless the note had them before."""
 REST = "pgmem"
-"""The key for what a person does not edit."""
+"""The key of fields that a person does not edit."""
 _META = ("created_at", "updated_at", "recorded_at", "begins_at", "trust_level", "initial_confidence", "version",
          "agent_id", "session_id", "scope", "focus", "text_config")  # fmt: skip
 USUAL = {
@@ -34,9 +34,9 @@ USUAL = {
     "scope": "project",
     "text_config": "english",
 }
-"""What is not written where it is so."""
+"""Values that are not written."""
 NAMESPACE = UUID("5f0c6b0e-95a1-4d2c-8a7e-0d5c3b1c6a52")
-"""Of the save_ids of new notes, and of projects without a note; any fixed id serves."""
+"""Namespace of the save_ids of new notes, and of projects without a note; any fixed id serves."""
 LIVE = ("active", "approved", "stub", "superseded", "expired")
 
 
@@ -83,7 +83,7 @@ class State:
         return str(self.record["id"])
 
     def fields(self, known: Known) -> Fields:
-        """Return what a note can say of it."""
+        """Return its fields for a note."""
         label, props = self.record["label"], dict(self.record["props"])
         text = TEXTS.get(label, "body")
         found: Fields = {"text": str(props.pop(text, None) or "").replace("\r\n", "\n").strip()}
@@ -100,7 +100,7 @@ class State:
 
 
 def note_fields(note: Note, stem: str, label: str, known: Known, resolve: Resolve) -> Fields:
-    """Return what a note says of its memory; what is not pgmem's is left out."""
+    """Return the fields of a note for its memory; those not pgmem's are left out."""
     front, theirs = note.front, kept_keys(note)
     found: Fields = {"text": note.text}
     if label == "Decision":
@@ -167,7 +167,7 @@ def written(
     link: Callable[[str], str | None],
     stem: str,
 ) -> Note:
-    """Return a note with the fields that changed in its memory, and what pgmem says of it.
+    """Return a note with the fields that changed in its memory, and pgmem's lines about it.
 
     Args:
         note: as it is; an empty one is made.
@@ -196,7 +196,7 @@ def written(
     for key in ("title", "status", "valid_from", "valid_to"):
         held = key != "title" or record["label"] == "Decision"
         if not new and held and key not in names and key not in keep:
-            values.pop(key)  # what a person wrote and the store refused stays
+            values.pop(key)  # text of a person that the store refused stays
     usual = USUAL | dict.fromkeys(("updated_at", "begins_at"), record["created_at"])
     rest = {k: record[k] for k in _META if record.get(k) not in (None, "", usual.get(k))}
     if record.get("begins_at") is None:

@@ -26,16 +26,16 @@ TRASH = ".trash"
 _NOTE_BYTES = 16 * 2**20
 _NAME_BYTES = 120  # of UTF-8: any file system takes 255, and a sync program adds to a name
 _REFUSED = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|#^\[\]]+')
-"""What Windows, or a link of Obsidian, does not take in a name."""
+"""Characters that Windows, or a link of Obsidian, does not take in a name."""
 _DEVICES = re.compile(r"(?i)(con|prn|aux|nul|com\d|lpt\d)(\..*)?$")
 _IGNORED = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0]")
-"""What nobody sees and Unicode does not class as a sign of format."""
+"""Invisible characters that Unicode does not class as signs of format."""
 CONFLICTED = re.compile(r" \(Conflicted copy pgmem \d{12}\)$")
 
 
 @dataclass
 class Found:
-    """A note in the folder: its place, its contents, and what they hold, or why they cannot be read."""
+    """A note in the folder: its place, contents and fields, or the reason why it cannot be read."""
 
     place: str
     contents: bytes = b""
@@ -61,10 +61,10 @@ class Agreed:
     conflict: str | None = None
     deleted: bool = False
     version: int = 0
-    """Of the memory, as the note says it."""
+    """The id of the memory, as the note says it."""
 
     def note_down(self, names: Iterable[str], now: Mapping[str, Any], memory: Mapping[str, Any]) -> None:
-        """Note what the note and the memory hold in some fields."""
+        """Record the values of some fields in the note and the memory."""
         for name in names:
             for held, value in ((self.note, now.get(name)), (self.memory, memory.get(name))):
                 held.pop(name, None)
@@ -119,7 +119,7 @@ class Folder:
             os.close(descriptor)
 
     def state(self, feed: str) -> tuple[str | None, dict[str, Agreed]]:
-        """Return the cursor of a store and what was agreed for each memory; nothing at the first time."""
+        """Return the cursor of a store and the agreed fields of each memory; none at the first time."""
         try:
             found = json.loads(plain_files.read(self._inside(f"{STATE}/{feed}.json"), UNPACKED_BYTES))
             notes = {key: Agreed(**value) for key, value in found["notes"].items()}
@@ -134,7 +134,7 @@ class Folder:
             return None, {}
 
     def keep(self, feed: str, cursor: str | None, notes: dict[str, Agreed]) -> None:
-        """Write what was agreed."""
+        """Write the agreed fields."""
         kept = {key: asdict(value) for key, value in notes.items()}
         text = json.dumps({"cursor": cursor, "notes": kept}, ensure_ascii=False, default=str)
         with self._writing(f"{STATE}/{feed}.json"):
@@ -192,11 +192,11 @@ class Folder:
 
         Args:
             place: of the note; its folders are made.
-            contents: what it shall hold.
-            before: what it held; None: nothing may be there.
+            contents: the new text.
+            before: the former text; None: no file may be there.
 
         Raises:
-            InvalidArgument: it cannot be written; what was there stays.
+            InvalidArgument: it cannot be written; the former file stays.
         """
         with self._writing(place):
             path = self._inside(place)
@@ -251,7 +251,7 @@ class Folder:
 
 
 def digest(contents: bytes) -> str:
-    """Return the hash by which a note is compared with what it was."""
+    """Return the hash by which a note is compared with its former text."""
     return sha256(contents).hexdigest()
 
 

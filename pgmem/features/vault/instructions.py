@@ -1,8 +1,9 @@
 """The block of a file of instructions, such as CLAUDE.md or AGENTS.md, that pgmem keeps up to date.
 
-An agent follows such a file, so it holds only what persons said: their instructions and their decisions.
+An agent follows such a file, so it holds only the words of persons: their instructions and their decisions.
 
-All bytes outside of the two marks stay as they are. The opening mark holds the hash of what pgmem wrote, so that a
+All bytes outside of the two marks stay as they are. The opening mark holds the hash of pgmem's text, so that
+a
 change by hand is noticed: it becomes a proposal for review and is never overwritten before.
 """
 
@@ -42,7 +43,7 @@ _CUT = "not whole: read such a text in the memory of the project before you act 
 _MOST_BYTES = 4 * 2**20
 _MOST_TOKENS = 4_000
 _MOST_PROPOSALS = 20
-"""Of one file in one run, as a person decides on each; a clone may hold a block with thousands of lines."""
+"""Changes of one file in one run, as a person decides on each; a block may have thousands of lines."""
 
 
 class Block(NamedTuple):
@@ -55,7 +56,7 @@ class Block(NamedTuple):
 
 
 class Proposal(NamedTuple):
-    """What a change by hand proposes: another text of a memory, none, or a new one."""
+    """The proposal of a change by hand: another text of a memory, none, or a new one."""
 
     id: str | None
     text: str | None
@@ -90,7 +91,7 @@ def find(contents: bytes) -> Block | None:
 def render(
     project: str, standing: Iterable[Mapping[str, Any]], decisions: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """Return the lines of a block: what always holds in a project, and what was decided; and that some are cut."""
+    """Return the lines of a block: instructions of a project, and decisions; and that some are cut."""
     lines, cut = [f"## Memory of {_one_line(project, 100)}"], 0
     for heading, items in (("Standing instructions:", standing), ("Decisions:", decisions)):
         found = [(line_text(item), item["id"]) for item in items]
@@ -133,7 +134,7 @@ def put(contents: bytes, lines: list[str] | None) -> bytes:
 
 
 def proposals(block: Block, written: Mapping[str, str]) -> list[Proposal]:
-    """Return what a change by hand in a block proposes.
+    """Return the proposals of a change by hand in a block.
 
     Args:
         block: as it is.
@@ -151,7 +152,7 @@ def proposals(block: Block, written: Mapping[str, str]) -> list[Proposal]:
 
 
 class Kept(NamedTuple):
-    """What a run did: its proposals, whether the file changes, and how many decisions of agents stay out of it.
+    """The result of a run: proposals, whether the file changes, and how many decisions of agents it leaves out.
 
     `left` are changes by hand beyond the limit of a run: with any, the file stays as it is.
     """
@@ -172,7 +173,7 @@ async def keep(
         file: of the instructions; it is made if it does not exist.
         folder: of the project, which the file must not leave by a link.
         undo: remove the block.
-        dry_run: only say what would be proposed and whether the file would change.
+        dry_run: only report the proposals and whether the file would change.
 
     Raises:
         InvalidArgument: the file cannot be read or written, or its marks are not right; it stays as it is.

@@ -29,12 +29,12 @@ def compared(
     """Compare a note and its memory with the state in which they last agreed, field by field.
 
     Args:
-        now: what the note holds.
-        memory: what the memory holds.
-        noted: what the note held when they agreed.
-        remembered: what the memory held then.
-        is_older: the note is a state from before they agreed, as a checkout brings it back: what differs is not an
-            edit and replaces nothing in the store, and what is missing had not come yet.
+        now: the fields of the note.
+        memory: those of the memory.
+        noted: those of the note when they agreed.
+        remembered: those of the memory then.
+        is_older: the note is a state from before they agreed, as a checkout brings it back: a difference is
+            not an edit and replaces nothing in the store, and a missing field had not come yet.
     """
     found = Compared(set(), set(), set())
     for name in {*now, *memory, *noted, *remembered}:
@@ -62,7 +62,7 @@ def version(found: Found) -> int:
 
 @dataclass
 class Matched:
-    """The notes of memories by their ids, the notes without a memory, and what a person should see.
+    """The notes of memories by their ids, the notes without a memory, and notices for a person.
 
     `older` are the memories whose notes are from before the last agreement; `unclear` those whose notes are doubled
     or cannot be read, so that nothing is concluded from their absence. A problem is a place and a sentence.
@@ -87,7 +87,7 @@ def matched(
         notes: of the folder.
         memories: the ids of those in the store.
         purged: the ids of those that were purged.
-        agreed: what was agreed, by id.
+        agreed: the agreed fields, by id.
     """
     made = Matched()
     claims: dict[str, list[Found]] = defaultdict(list)

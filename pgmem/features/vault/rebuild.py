@@ -25,7 +25,7 @@ from pgmem.features.vault.folder import CONFLICTED, Folder, Found
 
 
 def lines(folder: Folder, known: Known) -> tuple[list[dict[str, Any]], Counter[str]]:
-    """Return the records of a vault's notes, and counts of what they do not hold."""
+    """Return the records of a vault's notes, and counts of the facts they lack."""
     left_out: Counter[str] = Counter()
     found: dict[str, Found] = {}
     linked = Linked[str]()

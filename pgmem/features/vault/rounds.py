@@ -15,7 +15,7 @@ log = logging.getLogger("pgmem")
 
 
 async def notes(memory: Memory) -> dict[str, int]:
-    """Bring the vault of VAULT_PATH in step; count what changed."""
+    """Bring the vault of VAULT_PATH in step; count the changes."""
     folder = memory.caller.database.settings.vault_path
     if folder is None:
         return {}
