@@ -48,7 +48,7 @@ MAY_MAKE_ROLES = "select rolsuper or rolcreaterole as may from pg_roles where ro
 GRAPH_TIERS, VECTOR_TIERS = ("full", "no pgvector"), ("full", "no AGE")
 DOCKER = Path(__file__).parent.parent / "docker"
 FRONTS: Fronts | None = None
-"""What `--front` puts in the place of a database of a test."""
+"""The replacement by `--front` of a database of a test."""
 
 ADMINS: dict[str, psycopg.Connection[Any]] = {}
 """The session of this worker that makes databases and logins, by the DSN of the server."""
@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take away what killed runs left, and begin this one."""
+    """Take away the rest of killed runs, and begin this one."""
     begin_run(config)
     if hostile.is_lane():
         hostile.keep_own_sessions_plain(os.environ["PGMEM_TEST_DSN"] if is_managed() else None)
@@ -78,14 +78,14 @@ def pytest_collection(session: pytest.Session) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Leave what was imported out of every later search."""
+    """Leave imported modules out of every later search."""
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out, through a front, what needs the store itself."""
+    """Leave out, through a front, tests that need the store itself."""
     if config.getoption("--front") is None:
         return
     for item in items:
@@ -103,7 +103,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """End the sessions that stayed, and report from a worker of xdist what its tests sent where."""
+    """End the sessions that stayed, and report from a worker of xdist the calls of its tests."""
     for admin in ADMINS.values():
         admin.close()
     if hasattr(session.config, "workeroutput"):
@@ -179,7 +179,7 @@ def anyio_backend() -> str:
 
 
 def output_of(*command: str | Path, **environment: str) -> str:
-    """What a program prints, which has to succeed; `environment` is added to the test's own."""
+    """The output of a program, which has to succeed; `environment` is added to the test's own."""
     done = subprocess.run(
         command, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False
     )
@@ -361,7 +361,7 @@ def dsn(request: pytest.FixtureRequest, server: str, template: str) -> Iterator[
 
 @pytest.fixture
 def store(dsn: str) -> str:
-    """Where the tables of this test's database are, for what works at a store and not at a front: a worker, an export."""
+    """Where the tables of this test's database are, for programs that work at a store and not at a front: a worker, an export."""
     return stores_of(dsn)[0]
 
 
@@ -393,7 +393,7 @@ class Shared:
         return self._connection
 
     def roll_back(self) -> None:
-        """Undo what a test did. What a rollback leaves (the size of a table, its statistics) ends with the database."""
+        """Undo the changes of a test. The rest after a rollback (the size of a table, its statistics) ends with the database."""
         connection = self._connection
         assert connection is not None
         if connection.closed:
@@ -421,7 +421,7 @@ RENEW = 200
 """So many tests use one database: their rolled-back rows stay in it as dead ones."""
 
 LASTS = re.compile(rb"\banaly[sz]e\b", re.IGNORECASE)
-"""What stays after a rollback: statistics of a table."""
+"""The rest after a rollback: statistics of a table."""
 
 OWN = "a test that commits, or sets how a transaction begins, takes the fixture dsn: its database is its own"
 
@@ -511,13 +511,13 @@ def caller(connection: psycopg.Connection[DictRow]) -> Call:
 
 
 def without(what: str) -> None:
-    """Skip what needs something this server has not; the server that pip brings has all of it."""
+    """Skip tests that need something this server has not; the server that pip brings has all of it."""
     assert "PGMEM_TEST_DSN" in os.environ, f"the server of the tests has no {what}"
     pytest.skip(f"this server has no {what}")
 
 
 def tier(connection: psycopg.Connection[DictRow]) -> str:
-    """What the server offers, as pgmem says it."""
+    """The extensions of the server, as pgmem says it."""
     row = connection.execute("select tier from pgmem.status()").fetchone()
     assert row is not None
     return str(row["tier"])

@@ -12,14 +12,14 @@ DAY = "2026-01-01T12:00:00Z"
 def git(
     folder: Path, *arguments: str, who: str = "Ada", at: str = DAY, given: str = "", check: bool = True
 ) -> str:
-    """Run git in a folder; what it prints, without the last line end.
+    """Run git in a folder; its output, without the last line end.
 
     Args:
         folder: where it runs.
         arguments: of git.
         who: the author and committer.
         at: when they commit, as ISO 8601.
-        given: what it reads on stdin.
+        given: its stdin.
         check: whether it must succeed.
     """
     named = {"NAME": who, "EMAIL": f"{who.lower()}@example.com", "DATE": at}

@@ -47,7 +47,8 @@ async def serving(dsn: str, folder: Path, **given: Any) -> AsyncIterator[str]:
             try:
                 yield address
             finally:
-                # A test that fails cancels what runs beside it: a server that is not waited for leaves its connections open.
+                # A test that fails cancels the tasks beside it: a server that is not waited for leaves its
+                # connections open.
                 server.should_exit = True
                 with anyio.CancelScope(shield=True):
                     await ended.wait()
@@ -89,7 +90,7 @@ class Agent:
 
 @contextmanager
 def process(dsn: str, folder: Path, *, files: int = 1024) -> Iterator[tuple[str, psutil.Process, Path]]:
-    """The server in a process that may open so many files: its address, the process, and what it writes to stderr."""
+    """The server in a process that may open so many files: its address, the process, and its stderr."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])

@@ -1,4 +1,4 @@
-"""The count of function calls: what is compared, and what is said of a verb whose work has grown."""
+"""The count of function calls: the comparison, and the message about a verb whose work has grown."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ OpenSession = Callable[[str], Session]
 
 @contextmanager
 def sessions(dsn: str) -> Iterator[OpenSession]:
-    """What opens sessions by their names; they are closed at the end."""
+    """The opener of sessions by their names; they are closed at the end."""
     opened: list[Session] = []
 
     def open_session(name: str) -> Session:
@@ -291,7 +291,7 @@ class Writer:
 
 
 def read_until(writers: Sequence[Writer], enough: Callable[[Writer, bytes], bool]) -> None:
-    """Read what writers put out until for one of them, or for all together, it is enough."""
+    """Read the output of writers until for one of them, or for all together, it is enough."""
     with selectors.DefaultSelector() as selector:
         for writer in writers:
             assert writer.process.stdout is not None

@@ -1,4 +1,4 @@
-"""A program that is cancelled at one of its awaits, and what it leaves open."""
+"""A program that is cancelled at one of its awaits, and its open connections."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Counted:
 
 
 async def _once(program: Program, at: int) -> bool:
-    """As asyncio cancels a task: the await raises, and what cleans up is not disturbed."""
+    """As asyncio cancels a task: the await raises, and the clean-up is not disturbed."""
     reached = []
 
     def cancel() -> None:
@@ -79,7 +79,7 @@ WAYS = {"once": _once, "again and again": _again_and_again}
 
 
 class Left:
-    """What is open now, beside what was open when this was made."""
+    """Objects open now, beside those open when this was made."""
 
     def __init__(self) -> None:
         self._connections = {id(each) for each, _ in still_open()}
@@ -107,7 +107,7 @@ def _files() -> set[tuple[str, str]]:
 
 
 async def cut(program: Program, way: Callable[[Program, int], Awaitable[bool]]) -> dict[int, list[str]]:
-    """Run a program again and again, cancelled at its first await, its second and so on; what each run left."""
+    """Run a program again and again, cancelled at its first await, its second and so on; the rest of each run."""
     await program()
     found: dict[int, list[str]] = {}
     at, reached = 0, True

@@ -44,7 +44,7 @@ ENDED = "not exists (select from pg_stat_activity where datname = current_databa
 
 @pytest.fixture
 def settings(dsn: str, tmp_path: Path, call: Call) -> Settings:
-    """Of a store with some memories, for programs whose sessions are known by their name."""
+    """A store with some memories, for programs whose sessions are known by their name."""
     call("save_session", objective="open", project_id="shop")
     call("save_decision", title="Use PostgreSQL", rationale="One system.", project_id="shop")
     return Settings(
@@ -418,7 +418,7 @@ def test_a_memory_without_await_ends_its_thread_when_its_opening_is_interrupted(
         return True
 
     monkeypatch.setattr(Memory, "register_embedder", interrupted)
-    # A shell without job control starts what it runs in the background deaf to Ctrl-C.
+    # A shell without job control starts background programs deaf to Ctrl-C.
     heard = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):

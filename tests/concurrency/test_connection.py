@@ -1,4 +1,4 @@
-"""What becomes of a call when its connection is lost, its server says nothing, or its caller goes away."""
+"""The outcome of a call when its connection is lost, its server says nothing, or its caller goes away."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def shop(call: Call) -> None:
 
 
 def contents(connection: Connection) -> list[str]:
-    """What the contexts hold, in the order they were written."""
+    """The texts of the contexts, in the order they were written."""
     rows = connection.execute("select props from pgmem.node where label = 'Context' order by seq").fetchall()
     return [row["props"]["content"] for row in rows]
 
@@ -350,7 +350,7 @@ class Deadlock:
         )
 
     async def close(self, save_id: str) -> None:
-        """Let Bob close the circle, so that his wait is the one that finds it; returns when Ann has what he held."""
+        """Let Bob close the circle, so that his wait is the one that finds it; returns when Ann has his lock."""
         await seen_waiting(self._dsn, "bob")
         async with anyio.create_task_group() as group:
             wanted = ("select pgmem.hold_save(e'\\x1f', %s)", (save_id,))

@@ -293,7 +293,7 @@ def test_whatever_the_order_of_steps_a_title_is_found_under_every_order_of_words
         each.commit()
     words = [f"word{n}" for n in range(12)]
     for turn in range(12):
-        # Who orders is chosen by what came last: the largest change is ordered first.
+        # Who orders is chosen by the last change: the largest change is ordered first.
         if dice.random() < 0.6:
             worker.call("refresh_dedup")
             (held,) = worker.connection.execute(

@@ -40,7 +40,7 @@ def away(settings: Configure) -> Configure:
 
 @pytest.fixture
 def environment(gate: Gate, tmp_path: Path) -> dict[str, str]:
-    """Of a process whose client waits until the database is back."""
+    """A process whose client waits until the database is back."""
     return {"PGMEM_DSN": gate.dsn, "PGMEM_DATA_DIR": str(tmp_path), "PGMEM_CONNECT_TIMEOUT_S": str(PATIENT)}
 
 

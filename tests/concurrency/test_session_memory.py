@@ -1,4 +1,4 @@
-"""A session of a pool serves for months: what it keeps is known after some calls, and then stays as it is."""
+"""A session of a pool serves for months: its memory is known after some calls, and then stays as it is."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Faults between the containers of the profile cells, while agents of an organisation in each cell save.
 
-A fault of one cell is the business of that cell: what is saved for its organisation waits in the outbox, and agents of the
-other are answered as before. A fault of what both share, the pooler or the front, ends in the outbox for both or in the
+A fault of one cell is the business of that cell: saves for its organisation wait in the outbox, and agents of
+the other are answered as before. A fault of the shared pooler or front ends in the outbox for both or in the
 standby. Whatever was answered is there once afterwards, in the cell of its organisation.
 """
 

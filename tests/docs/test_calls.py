@@ -1,4 +1,4 @@
-"""What one reads of a verb: the files from its method to its tables, and the chapters in their order."""
+"""The reading of a verb: the files from its method to its tables, and the chapters in their order."""
 
 from __future__ import annotations
 

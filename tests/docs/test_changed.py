@@ -1,4 +1,4 @@
-"""The tests that `make test-changed` runs, and what a run says of the tests that it skipped."""
+"""The tests that `make test-changed` runs, and the line of a run about the tests that it skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an installation brings: pinned with hashes for the image, and each licence listed."""
+"""Packages of an installation: pinned with hashes for the image, and each licence listed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 @pytest.fixture
 def pinned() -> dict[str, list[tuple[Requirement, int]]]:
-    """The lines of docker/constraints.txt by package: what it pins, and how many hashes it has."""
+    """The lines of docker/constraints.txt by package: the pinned release, and how many hashes it has."""
     found: dict[str, list[tuple[Requirement, int]]] = {}
     text = (ROOT / "docker" / "constraints.txt").read_text(encoding="utf-8").replace("\\\n", " ")
     for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""docker/: what every service there must have, whatever else it has."""
+"""docker/: options that every service there must have."""
 
 from __future__ import annotations
 

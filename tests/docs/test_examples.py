@@ -32,7 +32,7 @@ LANGUAGES = {".py": "python", ".sql": "sql", ".json": "json", ".out": "text"}
 
 
 def python(name: str, dsn: str, tmp_path: Path) -> str:
-    """What a program prints. It is run here: a process would import the same again, which takes seconds."""
+    """The output of a program. It is run here: a process would import the same again, which takes seconds."""
     printed = io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
         patch.setenv("PGMEM_DSN", dsn)
@@ -57,7 +57,7 @@ def run_sql(name: str, connection: psycopg.Connection[DictRow]) -> list[list[Dic
 def test_the_code_of_a_page_is_an_example_that_is_run(page: Path) -> None:
     for name, language, text in BLOCK.findall(page.read_text(encoding="utf-8")):
         if not name:
-            # Commands, what they print, and the configuration of other programs.
+            # Commands, their output, and the configuration of other programs.
             assert language in ("sh", "text", "yaml"), f"this block of {page.name} is not an example:\n{text}"
             continue
         assert LANGUAGES[Path(name).suffix] == language, name

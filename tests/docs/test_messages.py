@@ -1,4 +1,4 @@
-"""What messages advise can be done: each command, verb and tool that one names is there."""
+"""The advice of messages can be followed: each command, verb and tool that one names is there."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ACTIONS = {
     *("record_candidate", "declare_intent", "finish_intent", "refresh_from_run", "propose_from_receipt"),
     "validate_claims",
 }
-"""What agents call through manage_engineering_memory."""
+"""The verbs that agents call through manage_engineering_memory."""
 NEVER_TYPED = {
     "declare_intent": "no command sends an intent",
     "finish_intent": "no command sends an intent",
@@ -100,7 +100,7 @@ def read_by() -> Iterator[tuple[str, set[str]]]:
 
 
 def callable_by_agents(message: str) -> bool:
-    """Whether an agent has a tool for what a message names, or reads that a person runs the command."""
+    """Whether an agent has a tool for a name in a message, or reads that a person runs the command."""
     named = {name for name in re.findall(NAME, message) if name in VERBS}
     return all(VERBS[name].toolsets or name in ACTIONS for name in named) and bool(
         "pgmem " not in re.sub(r"pgmem_\w+", "", message)
@@ -110,7 +110,7 @@ def callable_by_agents(message: str) -> bool:
 
 
 def callable_at_a_terminal(message: str) -> bool:
-    """Whether what a message names is a command once it is printed."""
+    """Whether a name in a message is a command once it is printed."""
     return not {name for name in re.findall(NAME, typed(message)) if name in VERBS} - {*NEVER_TYPED}
 
 

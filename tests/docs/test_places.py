@@ -1,4 +1,4 @@
-"""What a run of the tests that was killed left in memory is taken away by the next one."""
+"""The folder in memory of a killed run of the tests is taken away by the next one."""
 
 from __future__ import annotations
 

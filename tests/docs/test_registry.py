@@ -1,4 +1,4 @@
-"""The features bring what the registry knows, and each thing is where its name says."""
+"""The features bring the entries of the registry, and each thing is where its name says."""
 
 from __future__ import annotations
 

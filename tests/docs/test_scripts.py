@@ -1,4 +1,4 @@
-"""The programs of scripts/ say what they do when they are asked, and do nothing then."""
+"""The programs of scripts/ describe themselves when they are asked, and do nothing then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the attacks share. Each file is one attacker, and each test an attack that must fail."""
+"""Fixtures of the attacks. Each file is one attacker, and each test an attack that must fail."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def no_embedding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EMBEDDING_PROVIDER", "none")
 
 
-# The attackers of the database: logins bound to tenants, one bound to none, and what their victims keep.
+# The attackers of the database: logins bound to tenants, one bound to none, and the memories of their
+# victims.
 
 SECRET = "Deploy production releases only through the signed pipeline"
 

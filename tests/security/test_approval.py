@@ -28,7 +28,7 @@ MODES: tuple[Literal["legacy", "auto"], ...] = ("legacy", "auto")
 
 
 class Person:
-    """Answers each question in the same way, and remembers what it was shown."""
+    """Answers each question in the same way, and remembers its questions."""
 
     def __init__(self, **answer: Any) -> None:
         self.answer, self.shown = answer, list[str]()
@@ -207,7 +207,7 @@ async def test_the_global_parts_of_a_batch_are_shown_and_no_others(
 async def test_an_answer_to_a_question_that_was_not_asked_counts_for_nothing(
     dsn: str, tmp_path: Path, token: Callable[..., str], rows: Rows, state: str | None
 ) -> None:
-    """Over HTTP the question comes back with its answer, from a client that may write what it likes."""
+    """Over HTTP the question comes back with its answer, from a client that may write anything."""
     asking = {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "eve", "version": "1"},

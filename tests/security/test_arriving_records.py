@@ -109,7 +109,7 @@ FORM: dict[str, Callable[[Record], Record]] = {
     "a property that is an essay": lambda r: {**r, "props": {**r["props"], "owner": "x" * 100_001}},
     "a name that is too long": lambda r: {
         **r,
-        # Of two notes of one name the second one is named by its place.
+        # The second of two notes of one name is named by its place.
         "title": r["title"] + "x" * 501,
         **({"key": r["title"] + "x" * 501} if "key" in r else {}),
     },
@@ -218,7 +218,7 @@ def chosen(chance: random.Random) -> list[Chosen]:
 
     for name in RULES:
         found += [broken(of(kind), name) for kind in KINDS]
-    # A past state has no update time, and what only persons bring is judged with the memory.
+    # A past state has no update time, and a record that only persons bring is judged with the memory.
     for name in {*FORM} - {"updated in the year 12000"}:
         found += [broken(of(kind), name, in_past=True) for kind in KINDS]
     pairs = [pair for pair in combinations(RULES, 2) if not {"no properties", "nothing of its kind", "a text that is too long"} & {*pair}
@@ -280,7 +280,7 @@ def by_changes(session: Session) -> Send:
 
 
 class Recording(StorePeer):
-    """This store in an exchange, and what became of what the other one sent."""
+    """This store in an exchange, and the outcomes of the other one's changes."""
 
     def __init__(self, memory: Verbs) -> None:
         super().__init__(memory)
@@ -294,7 +294,7 @@ class Recording(StorePeer):
         return rows
 
     def of(self, records: list[Record]) -> Became:
-        """What became of these; what an earlier exchange was refused is tried again beside them."""
+        """The outcomes of these; changes refused in an earlier exchange are tried again beside them."""
         return {each["id"]: self.became[each["id"]] for each in records if each["id"] in self.became}
 
 
@@ -460,7 +460,7 @@ async def ways(
 
 
 async def same_verdicts(ways: Ways, sent: list[Chosen], only: Sequence[str] = WAYS) -> Counter[str]:
-    """Assert that each way in takes what it should; how many records each was sent."""
+    """Assert that each way in takes its records; how many records each was sent."""
     counts: Counter[str] = Counter()
     wrong = []
     for way in only:
@@ -544,7 +544,7 @@ def test_what_only_a_person_may_say_is_not_said_by_a_record(alice: Session, rows
 
 @pytest.mark.parametrize("detector", ["named_wrong", "never_used", "source_gone", "doubles"])
 def test_no_record_proposes_to_forget(alice: Session, rows: Rows, detector: str) -> None:
-    """A person who approved the insight, by its text, forgot what its author had named."""
+    """A person who approved the insight, by its text, forgot the memories that its author had named."""
     kept = str(rows("select id from pgmem.node where label = 'Decision' and user_id = 'alice'")[0]["id"])
     insight = {
         **valid(random.Random(SEED), 1), "label": "Insight", "key": "All use blue", "title": "All use blue", "version": 1,

@@ -1,4 +1,4 @@
-"""An agent has a person make what it asked for: what is stored has the agent's trust, and the person sees all of it."""
+"""An agent has a person make its save: the memory has the agent's trust, and the person sees all of it."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def test_a_login_fills_no_table_that_all_share(alice: Session, carol: Session, a
 
 @pytest.mark.usefixtures("superuser")
 def test_what_pools_of_drivers_call_stays_allowed(alice: Session) -> None:
-    """A driver that resets a session unlocks what it may hold, and its pool fails where it may not."""
+    """A driver that resets a session unlocks its locks, and its pool fails where it may not."""
     assert value(alice, "select pg_advisory_unlock_all() is not null") is True
     alice.execute("discard all")
 
@@ -156,7 +156,7 @@ def test_a_save_leaves_no_lock_row_of_its_save_id(call: Call, connection: Sessio
 
 
 def test_a_bound_login_has_one_word_on_a_memory_whatever_it_calls_itself(alice: Session) -> None:
-    """What is named as wrong goes down in searches, also in those of others where the memory is shared."""
+    """A memory named as wrong goes down in searches, also in those of others where the memory is shared."""
     caller(alice)("save_session", objective="open", project_id="club", share="org")
     made = caller(alice)("save_context", content="c", project_id="club", share="org")["artifact_id"]
     for number in range(5):

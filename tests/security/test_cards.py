@@ -1,4 +1,4 @@
-"""An agent drafts cards: it tries to make them count at once, or to claim what memory cannot give."""
+"""An agent drafts cards: it tries to make them count at once, or to claim rights that memory cannot give."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The attacker is another tenant that chooses its names so that their hashes are those of its victim.
 
 Both ways are tried: names that are chosen for the hash that scope keys once were, which any tenant could compute; and,
-as if the secret of the store were out and every hash could be inverted, a store in which tenants truly share what
-stands for a scope, a lock, a content, a name, a word, an id.
+as if the secret of the store were out and every hash could be inverted, a store in which tenants truly share
+the key of a scope, a lock, a content, a name, a word, an id.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def collide(before: str, after: str, wanted: int) -> str:
 
 
 def old_text(org_id: str, user_id: str, place: str, label: str) -> str:
-    """What a scope key was the hash of."""
+    """The text that a scope key was the hash of."""
     return f"{org_id}\x1f{user_id}\x1e{place}\x1e{label}"
 
 
@@ -144,7 +144,7 @@ def shared_keys(connection: Session) -> None:
 
 @pytest.fixture(params=["chosen names", "one key"])
 def meet(request: pytest.FixtureRequest, connection: Session) -> Meet:
-    """`meet("EntityFact")`: where alice saves to come upon what carol keeps in her project under this label."""
+    """`meet("EntityFact")`: where alice saves to come upon memories that carol keeps in her project under this label."""
     if request.param == "one key":
         request.getfixturevalue("shared_keys")
     # After the fixture of the keys, as these write.
@@ -237,7 +237,7 @@ def test_a_pattern_of_another_tenant_is_not_a_repeat(meet: Meet, alice: Session,
 
 
 def test_a_scope_of_chosen_names_holds_nobody_up(alice: Session, carol: Session, connection: Session) -> None:
-    """Of locks only the key decides, so that what is chosen must not reach it."""
+    """Of locks only the key decides, so that a chosen text must not reach it."""
     own, hers = (number(connection, f"proj-{user}") for user in ("alice", "carol"))
     victim = hashed(old_text("globex", "carol", str(hers), "EntityFact"))
     focus = collide(old_text("acme", "alice", f"{own}/", "")[:-1], "\x1eEntityFact", victim)
@@ -250,7 +250,7 @@ def test_a_scope_of_chosen_names_holds_nobody_up(alice: Session, carol: Session,
 
 
 def test_a_chosen_save_id_holds_nobody_up(alice: Session, carol: Session, connection: Session) -> None:
-    """What a save_id was locked by: the hash of tenant and id, with a seed of 1. Nobody computes what it is now."""
+    """The lock of a save_id: the hash of tenant and id, with a seed of 1. Nobody computes the present one."""
     mine, hers = "acme\x1falice", "globex\x1fcarol"
     keys = "select pgmem.save_key(%s, %s::uuid) as key, hashtextextended(%s || %s, 1) as old"
     same = "00000000-0000-4000-8000-000000000000"
@@ -264,7 +264,7 @@ def test_a_chosen_save_id_holds_nobody_up(alice: Session, carol: Session, connec
 
 @pytest.fixture(params=["chosen names", "one key"])
 def impostor(request: pytest.FixtureRequest, act_as: ActAs, connection: Session) -> Callable[[str], None]:
-    """`impostor("Item")`: act as a user that comes upon what the user victim@example.org keeps under this label."""
+    """`impostor("Item")`: act as a user that comes upon memories that the user victim@example.org keeps under this label."""
     if request.param == "one key":
         request.getfixturevalue("shared_keys")
 
@@ -416,7 +416,7 @@ def test_cards_are_those_of_the_tenant(
 def test_the_words_of_another_user_are_not_counted(
     act_as: ActAs, call: Call, each: Each, connection: Session
 ) -> None:
-    """How rare a word is decides about scores: of a user with the same mark in the index they said what it holds."""
+    """How rare a word is decides about scores: of a user with the same mark in the index they revealed its contents."""
     victim = "\x1fvictim@example.org"
     name = collide("\x1f", "", hashed(victim))
     lexemes = "select pgmem.scope_lexemes(%s, 1) = pgmem.scope_lexemes(%s, 1)"
@@ -450,7 +450,7 @@ async def test_no_export_holds_the_secret(store: str, tmp_path: Path, connection
         assert form not in text
 
 
-# What a test store makes so badly that tenants meet: the function, what it computes, and what it computes there.
+# Values that a test store makes so badly that tenants meet: the function, its result, and its result there.
 HASHES = (
     (
         "content_hash",
@@ -507,7 +507,7 @@ def shared_identities(connection: Session, shared_keys: None, monkeypatch: pytes
 def test_tenants_meet_in_the_store_of_shared_identities(
     shared_identities: None, alice: Session, carol: Session, connection: Session
 ) -> None:
-    """What the tests below rely on: the same names lead both to one hash, one id and one lock."""
+    """The ground of the tests below: the same names lead both to one hash, one id and one lock."""
     for user, session in (("alice", alice), ("carol", carol)):
         turns = Jsonb([{"id": "1", "role": "user", "content": f"of {user}"}])
         verbs(session)("capture_turns", client="cli", session_id="s", turns=turns, project_id=f"proj-{user}")

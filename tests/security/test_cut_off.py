@@ -1,4 +1,4 @@
-"""A client whose token was confirmed before the server lost its database: what it may do meanwhile, and for how long."""
+"""A client whose token was confirmed before the server lost its database: its rights meanwhile, and for how long."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def test_a_token_that_was_revoked_meanwhile_stops_within_five_minutes_and_
         gate.cut()
         for number in ids.values():
             call("revoke_token", token_id=number)
-        # The server cannot know; what is queued names the token and has the trust of an agent.
+        # The server cannot know; queued saves name the token and has the trust of an agent.
         assert await save(Agent(address, agents["late"]), "queued") == (200, "pending_retry")
         monkeypatch.setattr(auth, "monotonic", lambda: monotonic() + 301)
         assert (await save(Agent(address, agents["late"]), "too late"))[0] == 503

@@ -191,7 +191,7 @@ def test_no_verb_of_a_client_changes_anything_for_one_who_owns_nothing(
 
 
 def test_the_words_of_the_administrator_are_still_there(alice: Session, carol: Session, call: Call) -> None:
-    """What the attacks above were about: each tenant reads its own and nothing else."""
+    """The aim of the attacks above: each tenant reads its own and nothing else."""
     assert value(alice, SEES) == "said alice"
     assert value(carol, SEES) == "said carol"
     assert SECRET in str(alice.execute("select title from pgmem.decision").fetchall())

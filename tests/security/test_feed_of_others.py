@@ -1,4 +1,4 @@
-"""A bound login and the feed: it reads its own changes, and what it sends as another store's gains nothing."""
+"""A bound login and the feed: it reads its own changes, and changes sent as another store's gain nothing."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def public(call: Call) -> str:
 
 
 def test_no_memory_of_a_tenant_outdates_a_public_one(public: str, alice: Session, rows: Rows) -> None:
-    """What a tenant keeps for itself would decide whether a statement that all tenants see is compared with new ones."""
+    """A tenant's own statement would decide whether a statement that all tenants see is compared with new ones."""
     own = str(
         caller(alice)("save_context", content="Salaries go to DE00.", project_id="proj-alice")["artifact_id"]
     )

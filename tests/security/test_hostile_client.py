@@ -82,7 +82,7 @@ async def test_a_header_of_a_proxy_makes_no_other_address(dsn: str, tmp_path: Pa
 
 
 async def test_an_agent_gets_the_time_to_wait(dsn: str, tmp_path: Path, token: Issue) -> None:
-    """A client shows its agent the message of a JSON-RPC error, and waits for what Retry-After says."""
+    """A client shows its agent the message of a JSON-RPC error, and waits as long as Retry-After says."""
     agent_token = token("acme", "alice")
     async with serving(dsn, tmp_path, http_requests_per_minute=1) as address:
         agent = Agent(address, agent_token)

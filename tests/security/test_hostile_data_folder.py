@@ -139,7 +139,7 @@ def test_a_link_to_a_directory_of_others_is_the_directory(place: Path) -> None:
 
 
 def test_the_log_of_the_server_keeps_no_text_of_a_failed_statement(place: Path) -> None:
-    """PostgreSQL logs failed statements with what is in them."""
+    """PostgreSQL logs failed statements with their contents."""
     with EmbeddedServer(place / "data") as server:
         dsn = server.start()
         with psycopg.connect(dsn, autocommit=True) as connection:

@@ -1,4 +1,4 @@
-"""The attacker hands over a file to import, or gets a secret of the user's into what an agent saves."""
+"""The attacker hands over a file to import, or gets a secret of the user's into an agent's saves."""
 
 from __future__ import annotations
 
@@ -296,7 +296,7 @@ async def test_an_import_brings_no_secret_in(dsn: str, store: str, tmp_path: Pat
             assert SECRET not in found
 
 
-# What no schema promises: any value in the place of any other.
+# Cases that no schema promises: any value in the place of any other.
 
 ODD = (
     *("null", "true", "-0", "1e999", "-1e999", "NaN", "1" + "0" * 4000, "253402300800", "-62135596801", '""'),

@@ -110,7 +110,7 @@ async def test_resources_are_data(dsn: str, tmp_path: Path, poisoned: str) -> No
 async def test_errors_are_data(
     dsn: str, tmp_path: Path, poisoned: str, tool: str, arguments: dict[str, Any]
 ) -> None:
-    """An error repeats names of memories and what was sent."""
+    """An error repeats names of memories and arguments."""
     async with Client(create_server(load(toolsets="all", dsn=dsn, data_dir=tmp_path))) as client:
         result = await client.call_tool(tool, arguments)
     assert result.is_error
@@ -119,7 +119,7 @@ async def test_errors_are_data(
 
 @pytest.mark.anyio
 async def test_the_error_about_an_unknown_tool_is_data(dsn: str, tmp_path: Path) -> None:
-    """An error of the protocol repeats what was sent, too."""
+    """An error of the protocol repeats arguments, too."""
     async with Client(create_server(load(toolsets="all", dsn=dsn, data_dir=tmp_path))) as client:
         with pytest.raises(MCPError) as caught:
             await client.call_tool(TAG, {})

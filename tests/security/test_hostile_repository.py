@@ -101,7 +101,8 @@ def through_a_proxy(hostile: Hostile) -> None:
     hostile.config(remote__origin__url="git://example.invalid/shop", core__gitProxy=str(hostile.evil))
 
 
-# What plain git runs when somebody calls `git log --name-only` or `git ls-files` there: each of these leaves the mark.
+# Programs that plain git runs when somebody calls `git log --name-only` or `git ls-files` there: each of
+# these leaves the mark.
 WORKING = (monitored, promised, external, over_ssh, through_a_proxy)
 
 
@@ -343,7 +344,7 @@ def test_files_behind_a_link_are_not_read(hostile: Hostile, tmp_path: Path) -> N
 
 
 def test_links_pipes_and_submodules_are_not_read(hostile: Hostile, tmp_path: Path) -> None:
-    """Held in the first attack: what is not an ordinary file of this repository is left out."""
+    """Held in the first attack: a path that is not an ordinary file of this repository is left out."""
     (tmp_path / "secret.py").write_text('"""The combination is 12-34."""\n', encoding="utf-8")
     (hostile.root / "link.py").symlink_to(tmp_path / "secret.py")
     os.mkfifo(hostile.root / "pipe.py")
@@ -403,7 +404,7 @@ async def test_odd_file_names_are_skipped_by_name_and_do_not_end_the_run(
         assert "a/b.py" in str(kept.digests)
 
 
-# What a clone brings, too: links and commits that git itself does not make.
+# Other contents of a clone: links and commits that git itself does not make.
 
 
 @pytest.mark.parametrize("attack", ["link", "pipe", "deep", "long", "directory"])
@@ -496,7 +497,7 @@ def test_settings_that_are_read_for_ever_end(hostile: Hostile, monkeypatch: pyte
 async def test_commits_that_git_does_not_make_are_read(
     hostile: Hostile, dsn: str, tmp_path: Path, author: str, at: str, message: str
 ) -> None:
-    """git clones what it never writes itself: times that no calendar has, names and messages of control characters."""
+    """git clones objects that it never writes itself: times that no calendar has, names and messages of control characters."""
     tree, parent = hostile.git("rev-parse", "HEAD^{tree}").strip(), hostile.git("rev-parse", "HEAD").strip()
     raw = f"tree {tree}\nparent {parent}\nauthor {author} {at}\ncommitter {author} {at}\n\n{message}\n"
     made = subprocess.run(

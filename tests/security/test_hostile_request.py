@@ -1,4 +1,4 @@
-"""A client with a token, over HTTP, that sends what no client of the SDK sends."""
+"""A client with a token, over HTTP, that sends requests unlike any client of the SDK."""
 
 from __future__ import annotations
 

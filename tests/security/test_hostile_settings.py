@@ -27,11 +27,11 @@ MOVES = ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR", "PGMEM_DSN", "PGM
 Connect = Callable[..., Result]
 
 
-# What a client starts in a repository
+# Programs that a client starts in a repository
 
 
 def make_wheel(folder: Path) -> Path:
-    """Make a wheel of this tree as pip takes it; what it needs is found where the tests find it."""
+    """Make a wheel of this tree as pip takes it; its needs are found where the tests find it."""
     wheel = folder / "pgmem_agent-0-py3-none-any.whl"
     info = "pgmem_agent-0.dist-info"
     files = {
@@ -149,7 +149,7 @@ def test_a_program_of_a_relative_entry_of_path_is_not_found(
     assert installed_program("a-program-that-nobody-has") is None
 
 
-# What `pgmem connect` reads and writes
+# Files that `pgmem connect` reads and writes
 
 
 @pytest.fixture
@@ -419,7 +419,7 @@ def test_an_older_backup_is_kept_and_the_same_is_not_kept_twice(connect: Connect
             assert connect("claude-code").exit_code == 0
             assert connect("claude-code", "--undo").exit_code == 0
             assert file.read_text() == text
-    # What pgmem alone wrote is not kept.
+    # A file that pgmem alone wrote is not kept.
     kept = [path.read_text() for path in victim.parent.glob(".claude.json.before-pgmem*")]
     assert sorted(kept) == ['{"a": 1}', '{"b": 2}']
 

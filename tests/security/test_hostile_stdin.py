@@ -1,4 +1,4 @@
-"""The attacker decides about what a client sends to a hook: what a page, a file or a paste brings into its event."""
+"""The attacker decides about the input of a hook: text of a page, a file or a paste in its event."""
 
 from __future__ import annotations
 

@@ -136,7 +136,7 @@ def test_no_function_reads_a_table_of_memories_without_asking_whose_they_are() -
 
 
 def test_a_reason_for_an_exemption_holds() -> None:
-    """Who is said to have a function alone has it alone; a function that clients call names what it finds rows by."""
+    """Who is said to have a function alone has it alone; a function that clients call names the key of its rows."""
     texts = functions()
     sql = "\n".join(path.read_text(encoding="utf-8") for path in SQL.rglob("[0-9][0-9]-*.sql"))
     rights = dict(re.findall(r"declare_verb\('(\w+)',\s*p_rights => '(\w+)'", sql))

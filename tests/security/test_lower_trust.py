@@ -1,4 +1,4 @@
-"""A stranger holds an agent's tools: what a person said stays in sight, in force and as it was, whatever the agent does beside it."""
+"""A stranger holds an agent's tools: a person's word stays in sight, in force and as it was, whatever the agent does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent, or what it was made to read, gives an order to every later session: only a person does."""
+"""An agent, or a text that it reads, gives an order to every later session: only a person does."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def shop(call: Call, source: Source) -> str:
 
 
 def orders(call: Call, project: str = "shop") -> list[str]:
-    """What a session is to do always: in its context, for its prompts, and as skills."""
+    """Standing orders of a session: in its context, for its prompts, and as skills."""
     context = call("retrieve_context", project_id=project)
     found = [item["title"] for item in context["standing"]]
     near = call(

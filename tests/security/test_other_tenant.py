@@ -55,7 +55,7 @@ def test_a_save_id_in_another_database_is_another_save(tmp_path: Path, save: Que
 
 
 def test_within_a_tenant_a_save_id_stays_unique(tmp_path: Path, save: QueuedSave) -> None:
-    """What was right stays so, for any of the tenant's agents."""
+    """A right value stays so, for any of the tenant's agents."""
     outbox = Outbox(tmp_path, "here")
     outbox.put(save)
     outbox.put(replace(save, scope=replace(ALICE, agent_id="other")))

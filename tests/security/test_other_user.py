@@ -1,4 +1,4 @@
-"""The attacker is another user of the machine: what pgmem keeps there is read by its owner alone."""
+"""The attacker is another user of the machine: pgmem's files there are read by its owner alone."""
 
 from __future__ import annotations
 

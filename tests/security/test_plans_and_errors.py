@@ -1,4 +1,4 @@
-"""A reader, in psql: it asks plans, errors and its own functions what others hold."""
+"""A reader, in psql: it asks plans, errors and its own functions for memories of others."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_plan_of_a_table_is_refused(alice: Session, carol: Session, question: 
 
 
 def plan(session: Session, query: str) -> str:
-    """A plan without times and without what a run reads from the catalog."""
+    """A plan without times and without reads of the catalog."""
     found = session.execute(
         f"explain (analyze, timing off, summary off, buffers off, costs on) {query}".encode()
     ).fetchall()

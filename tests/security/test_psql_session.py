@@ -1,4 +1,4 @@
-"""A session of a bound login in psql: what it sets, shadows, keeps open or takes with it."""
+"""A session of a bound login in psql: its settings, shadows, open transactions and locks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STORED = (
 
 
 def use(session: Session) -> None:
-    """What a tenant does on a day."""
+    """The calls of a tenant on a day."""
     call = caller(session)
     call("save_decision", title="Two  words, and\ta tab", rationale="r \\d+ \x01 s+", project_id="proj-alice")
     call("remember", label="Concept", properties={"name": "ﬁne  name", "since": "2026-01-02"})
@@ -196,7 +196,7 @@ def test_no_function_keeps_a_type_that_a_session_made(alice: Session) -> None:
 
 
 def test_what_a_client_may_call_finds_the_types_of_its_variables_by_itself(rows: Rows) -> None:
-    """Clients may call what changes nothing: it declares types of the grammar, or has its own search_path."""
+    """Clients may call a function that changes nothing: it declares types of the grammar, or has its own search_path."""
     found = rows(
         "select p.proname, p.prosrc from pg_proc p join pg_language l on l.oid = p.prolang"
         " where p.pronamespace = 'pgmem'::regnamespace and l.lanname = 'plpgsql' and p.provolatile <> 'v'"

@@ -1,4 +1,4 @@
-"""An agent purges a memory that it made, so that what others have sent, or what a person decides over, goes with it."""
+"""An agent purges a memory that it made, so that saves of others, or the subject of a person's decision, go with it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_purge_by_a_common_word_drops_no_open_save(
 def test_a_purge_drops_the_open_saves_of_the_memory_and_says_so(
     call: Call, rows: Rows, shop: str, source: Source
 ) -> None:
-    """What was sent for the memory, in its project or with its words elsewhere, is not found any more."""
+    """A save for the memory, in its project or with its words elsewhere, is not found any more."""
     source("mcp")
     words = {"title": "Keep bookings in one database", "rationale": "quiet canary"}
     elsewhere = call("save_decision", project_id="nowhere", **words)

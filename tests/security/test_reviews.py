@@ -1,4 +1,4 @@
-"""A person decides on a review that an agent has made: what takes effect is what was shown, with the agent's trust."""
+"""A person decides on a review that an agent has made: the shown text takes effect, with the agent's trust."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_review_does_not_bring_in_a_memory_that_it_does_not_show(
 def test_a_review_of_two_stored_memories_shows_all_of_what_it_brings_in(
     call: Call, rows: Rows, forged: UUID, source: Source
 ) -> None:
-    """What the row says in part is shown as it is stored, with what else is stored of it."""
+    """A text that the row has in part is shown whole as it is stored."""
     evil = rows("select artifact_id from pgmem.save_attempt where save_id = %s", forged)[0]["artifact_id"]
     rows("update pgmem.save_attempt a set arguments = jsonb_build_object('title', n.title, 'rationale', n.props -> 'rationale',"
          " 'project_id', 'shop') from pgmem.node n where n.id = a.artifact_id and a.save_id = %s returning 1", forged)  # fmt: skip
@@ -116,7 +116,7 @@ def test_page_and_command_line_show_every_text_of_a_rule_that_a_yes_takes_over(
 
 @pytest.fixture
 def agents(call: Call, shop: str, source: Source) -> Any:
-    """The decision of an agent, which holds what no person said."""
+    """The decision of an agent, which holds no word of a person."""
     source("mcp")
     return decide(call, "Set up a laptop", EVIL)["artifact_id"]
 

@@ -1,4 +1,4 @@
-"""A client over HTTP that holds connections: it sends slowly or not at all, and does not read what it gets."""
+"""A client over HTTP that holds connections: it sends slowly or not at all, and does not read its answers."""
 
 from __future__ import annotations
 

@@ -140,7 +140,7 @@ def bomb(folder: Path, levels: int) -> None:
 def test_a_commit_of_very_many_files_ends_git_and_not_the_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """git took 4 GB in 11 s to list what a commit of 10⁹ files changed."""
+    """git took 4 GB in 11 s to list the changes of a commit of 10⁹ files."""
     bomb(tmp_path, 6)
     monkeypatch.setattr(git_module, "_MOST_MEMORY", 100 << 20)
     git = Git(tmp_path)

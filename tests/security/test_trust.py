@@ -1,4 +1,4 @@
-"""An agent, over MCP, overrules, removes or approves what people decided."""
+"""An agent, over MCP, overrules, removes or approves decisions of people."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ __all__ = ["shop"]
 
 
 def test_a_bound_login_has_no_say_in_the_tokens_of_a_day(alice: Session) -> None:
-    """It took back what it had never reserved, so that the operator's model was asked without end."""
+    """It took back tokens that it had never reserved, so that the operator's model was asked without end."""
     with refused("42501"):
         alice.execute("select * from pgmem.spend_extraction_tokens(0, 2000000000, current_date)")
 

@@ -1,4 +1,4 @@
-"""A writer, bound to a tenant or to none, uses up or spoils what belongs to the whole store."""
+"""A writer, bound to a tenant or to none, uses up or spoils the shared parts of the store."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def buffers(connection: Session, query: str, *parameters: object) -> int:
 
 
 def test_a_pattern_costs_no_more_than_its_steps(connection: Session, shop: str) -> None:
-    """What save_pattern cost grew faster than what it was given."""
+    """The cost of save_pattern grew faster than its arguments."""
     query = (
         "select * from pgmem.save_pattern('when ' || %s::text,"
         " array(select format('step %%s of %%s', i, %s::text) from generate_series(1, %s) i), 'shop')"
@@ -182,7 +182,7 @@ def test_the_graph_around_a_memory_is_walked_once(connection: Session, call: Cal
         buffers(connection, "select * from pgmem.neighbours('Concept', 'c0', %s, 1000)", hops)
         for hops in (2, 3, 4, 5)
     ]
-    # Each node once, with its edges: what is walked is over after a few hops, and a further one costs nothing.
+    # Each node once, with its edges: the walk is over after a few hops, and a further one costs nothing.
     assert touched[-1] < 2 * touched[0] + 10_000
     took = []
     for _ in range(5):

@@ -1,7 +1,8 @@
 """Run the tests against other people's servers, and write the results: `scripts/test-servers`.
 
-Each server runs the whole suite but for the tests of the server that pip brings; what a server has not is skipped, with
-the reason. Results are kept as JUnit XML in `--results`; `--table` makes docs/reference/servers.md of them.
+Each server runs the whole suite but for the tests of the server that pip brings; tests of missing parts are
+skipped, with the reason. Results are kept as JUnit XML in `--results`; `--table` makes
+docs/reference/servers.md of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A distribution's PostgreSQL in a separate root file system, made by debootstrap; needs root and a mirror.
 
 Nothing is compiled and nothing of the machine is changed: the server and its pooler run in a chroot, on a port of this
-machine, and what they write is deleted when they stop.
+machine, and their files are deleted when they stop.
 """
 
 from __future__ import annotations

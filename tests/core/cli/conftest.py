@@ -40,7 +40,7 @@ def run(surroundings: dict[str, str | None]) -> Run:
 
 @pytest.fixture
 def alone(tmp_path: Path) -> Run:
-    """`alone("--help")`: the same for what asks no database, as none answers."""
+    """`alone("--help")`: the same for commands without a database, as none answers."""
     return runner(environment(NOBODY_ANSWERS, tmp_path))
 
 

@@ -1,4 +1,4 @@
-"""What holds for every command: help, one line for an error, exit codes, no other database than the named."""
+"""Rules of every command: help, one line for an error, exit codes, no other database than the named."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def check(done: dict[str, Any]) -> None:
 
 
 def test_the_main_job_on_a_separate_postgresql_and_not_in_the_store_of_the_environment() -> None:
-    """What it prints is readable in a terminal of a hundred columns, and nothing stays behind."""
+    """Its output is readable in a terminal of a hundred columns, and nothing stays behind."""
     made_before = set(Path(gettempdir()).glob("pgmem-demo-*"))
     result = demo(PGMEM_DSN="host=127.0.0.1 port=1 dbname=x", COLUMNS="100")
     assert result.returncode == 0, result.stderr

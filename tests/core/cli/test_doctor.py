@@ -38,7 +38,7 @@ def surroundings(surroundings: dict[str, str | None], store: str) -> dict[str, s
 
 @pytest.fixture
 def doctor(run: Run, tmp_path: Path) -> Examine:
-    """`doctor()`: the exit code, and what was found by what was looked at; the home directory holds no settings."""
+    """`doctor()`: the exit code, and the findings by subject; the home directory holds no settings."""
 
     def doctor(**variables: str | None) -> tuple[int, Found]:
         result = run("doctor", "--json", **{"HOME": str(tmp_path), "PYTHONPATH": "", **variables})
@@ -392,7 +392,7 @@ def test_jit_that_is_on(doctor: Examine, store: str, connection: psycopg.Connect
 
 @pytest.mark.embedded
 def test_a_small_shared_memory(doctor: Examine, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A smaller /dev/shm takes a container; what it does to an index build is known from them.
+    # A smaller /dev/shm takes a container; its effect on an index build is known from them.
     monkeypatch.setattr(examine, "shared_memory_is_small", lambda: True)
     code, found = doctor()
     assert (code, found["shared_memory"]["level"]) == (0, "hint")
@@ -423,7 +423,7 @@ NEW = "/usr/bin/python3 -P -m pgmem hook Stop --client claude-code"
 
 
 def settings_with(folder: Path, command: str) -> None:
-    """Write what `pgmem connect claude-code` writes, with a command of our choice, beside a hook of another program."""
+    """Write the settings of `pgmem connect claude-code`, with a command of our choice, beside a hook of another program."""
     program, *arguments = command.partition(" hook ")[0].split()
     hooks = [
         {"hooks": [{"type": "command", "command": text}]} for text in ("python3 -m pgmem_of_others", command)

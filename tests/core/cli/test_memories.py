@@ -183,7 +183,7 @@ def test_the_graph_is_compared_and_made_again(
     ids=lambda words: words[0],
 )
 def test_a_repair_of_what_does_not_exist_asks_nothing(run: Run, shop: str, command: tuple[str, ...]) -> None:
-    """Repairs asked [y/N] before they looked whether what they name exists."""
+    """Repairs asked [y/N] before they looked whether the named memory exists."""
     refused = run(*command)
     assert (refused.exit_code, refused.stdout, refused.stderr.count("\n")) == (1, "", 1)
     assert refused.stderr.startswith("pgmem: No ")

@@ -1,6 +1,6 @@
 """The folder that four clients take as plugin or extension, as each of them documents its manifest, and the registry's.
 
-The shapes here say what the schemas of the other side ask for: the JSON schemas of Cursor's plugins and of the MCP
+The shapes here follow the schemas of the other side: the JSON schemas of Cursor's plugins and of the MCP
 registry, the references of Claude Code and Codex, and Gemini CLI's ExtensionConfig.
 """
 

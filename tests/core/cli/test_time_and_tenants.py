@@ -1,4 +1,4 @@
-"""What fades, is let go of and comes back; whose memory it is; and that each repair asks first and can be undone."""
+"""Memories that fade, are dropped and come back; their owner; and that each repair asks first and can be undone."""
 
 from __future__ import annotations
 

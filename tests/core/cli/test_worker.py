@@ -133,7 +133,7 @@ def test_a_stopped_worker_stores_the_batch_it_is_at(
     call("register_model", name="static:l2_supercat_256", dimensions=256)
     call("save_session", objective="Open the shop", project_id="shop")
     with psycopg.connect(dsn) as blocking:
-        # What it would store waits for us; then it gets the signal to stop.
+        # Its store waits for us; then it gets the signal to stop.
         blocking.execute("lock table pgmem.embedding in share mode")
         worker = start(PGMEM_WORKER_INTERVAL_S="60", EMBEDDING_PROVIDER="static")
         waits = "select count(*) as n from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"

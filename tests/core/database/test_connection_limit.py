@@ -39,7 +39,7 @@ async def busy(memory: Memory) -> None:
     assert (saved.status, saved.save_id is not None) == ("failed", True)
     assert BUSY in str(saved.message)
     assert "Save again with this save_id" in str(saved.next_step)
-    # Nothing is kept for a server that answers: what waits would come on top of its load.
+    # Nothing is kept for a server that answers: queued saves would add to its load.
     assert memory.outbox_depth() == 0
     assert not memory.caller.database.is_away
 

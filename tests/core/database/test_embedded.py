@@ -398,7 +398,7 @@ def test_without_the_wheel_the_error_names_the_dsn(data_dir: Path, monkeypatch: 
     assert not data_dir.exists()
 
 
-# What the server is
+# The server
 
 
 def test_the_settings_are_those_of_many_short_calls(server: EmbeddedServer) -> None:

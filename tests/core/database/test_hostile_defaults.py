@@ -168,7 +168,7 @@ def test_a_hook_keeps_and_brings(run: Any, tmp_path: Path) -> None:
     (tmp_path / "app.py").touch()
 
     def brought(event: str, **more: Any) -> str:
-        """What an event brings; a busy machine may need more than the 400 ms of a hook, so it is asked again."""
+        """The text of an event; a busy machine may need more than the 400 ms of a hook, so it is asked again."""
         for attempt in range(10):
             given = {"session_id": f"s{attempt}", "cwd": str(tmp_path), "hook_event_name": event, **more}
             printed = run(

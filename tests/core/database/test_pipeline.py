@@ -1,4 +1,4 @@
-"""What the workarounds for psycopg mend, and that bare psycopg still needs them."""
+"""Faults that the workarounds for psycopg mend, and that bare psycopg still needs them."""
 
 from __future__ import annotations
 

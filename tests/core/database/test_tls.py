@@ -1,4 +1,4 @@
-"""TLS: what a DSN says about certificates reaches libpq, at every way pgmem connects."""
+"""TLS: the certificate options of a DSN reach libpq, at every way pgmem connects."""
 
 from __future__ import annotations
 

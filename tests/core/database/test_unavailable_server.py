@@ -1,4 +1,4 @@
-"""A server that is away is found away once, and what needs no server asks none."""
+"""A server that is away is found away once, and a call without need of a server asks none."""
 
 from __future__ import annotations
 

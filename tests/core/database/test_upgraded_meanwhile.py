@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 Upgrade = Callable[[], None]
 
-# What a later release calls otherwise.
+# Names that a later release has changed.
 RENAMED = {
     "core/reading/42-search-memory.sql": ("p_min_relevance", "p_least_relevance"),
     "core/saving/28-plain-kinds.sql": ("relevance_score", "relevance"),
@@ -72,7 +72,7 @@ async def test_a_call_that_the_upgraded_store_does_not_know_says_to_restart(
             "The store was upgraded while this program ran: restart it."
             f" The store holds pgmem schema 99.0.0, the program is {schema.release()}."
         )
-        # What did not change is served on.
+        # Unchanged verbs are served on.
         assert (await memory.get_scope_state("shop")).project_exists
 
 

@@ -32,7 +32,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Answer:
-    """What to answer instead of the right thing."""
+    """The answer instead of the right one."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Which provider comes of which settings, and what a wrong setting says."""
+"""The provider of each setting, and the message of a wrong one."""
 
 from __future__ import annotations
 

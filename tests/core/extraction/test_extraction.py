@@ -149,7 +149,7 @@ def test_a_repeat_is_skipped_and_an_extracted_memory_takes_no_place_of_one_that_
     assert fact["props"] == {"entity_name": "payment gateway", "fact": "listens on port 443"}
     again = begin(session="s-2")
     assert outcomes(apply(again, add=[QUEUE])) == ["duplicate_skip"]
-    # What a person decides is made, with its quote.
+    # A change that a person approves is made, with its quote.
     review = applied["results"][1]["save_id"]
     call("resolve_review", save_id=review, outcome="supersede", by="ana")
     fact = next(row for row in memories(connection) if row["label"] == "EntityFact")
@@ -246,7 +246,7 @@ def test_a_purged_turn_is_removed_from_sources(
 def test_a_purge_takes_what_the_reasons_of_an_extraction_name(
     begin: Begin, apply: Apply, connection: Rows, call: Call
 ) -> None:
-    """An outcome keeps no words of what was purged, and the same call again still answers."""
+    """An outcome keeps no words of a purged memory, and the same call again still answers."""
     begun = begin()
     secret = {**QUEUE, "text": "use Zanzibar for the order queue"}
     assert "zanzibar" in str(apply(begun, add=[secret, PORT])["results"])

@@ -126,7 +126,7 @@ def test_nothing_unsupported_is_ever_stored(
         for row in rows:
             assert supported(row), row
             assert row["trust_level"] <= 0.3
-        # What was saved on purpose has more trust than any turn and is unchanged.
+        # A memory saved on purpose has more trust than any turn and is unchanged.
         assert state(connection, kept) == own
 
 

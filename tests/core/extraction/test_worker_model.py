@@ -1,4 +1,4 @@
-"""Extraction by a model of the operator's: what it is sent, what is stored of its answers, and where it stops."""
+"""Extraction by a model of the operator's: its input, the stored part of its answers, and where it stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confirming what still holds, and that the advice of a report makes its finding go away."""
+"""Confirming memories that still hold, and that the advice of a report makes its finding go away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The set-similarity join finds what comparing all pairs finds, at any size, in bounded memory."""
+"""The set-similarity join finds the same as comparing all pairs, at any size, in bounded memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def load(connection: psycopg.Connection[DictRow], notes: list[tuple[str, bool]])
         "insert into note select n - 1, c, f from unnest(%s::text[], %s::boolean[]) with ordinality as t (c, f, n)",
         ([content for content, _ in notes], [in_focus for _, in_focus in notes]),
     )
-    # The projection into the graph is not what is measured here.
+    # The projection into the graph is not measured here.
     connection.execute("alter table pgmem.node disable trigger user")
     connection.execute("delete from pgmem.node where label = 'Context'")
     connection.execute(LOAD)

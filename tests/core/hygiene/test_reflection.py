@@ -1,4 +1,4 @@
-"""reflect: eleven detectors over nodes and edges; what they find waits to be judged, and comes once."""
+"""reflect: eleven detectors over nodes and edges; findings wait to be judged, and comes once."""
 
 from __future__ import annotations
 

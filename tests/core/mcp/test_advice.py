@@ -1,4 +1,4 @@
-"""An agent that calls only what is listed, and does what each answer says."""
+"""An agent that calls only listed tools, and follows each answer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ FOLLOWED: dict[str, dict[str, Any]] = {
     **dict(PATH),
     "request_global_write_approval": {"content_preview": "tea: Tea is hot"},
 }
-"""What is sent to a tool that an answer names; the last of each in PATH."""
+"""The arguments of a tool that an answer names; the last of each in PATH."""
 
 BY_NAME = {"review_insight", "revert"}
 """Tools that answers name, whose arguments only those answers hold."""

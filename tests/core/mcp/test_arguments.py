@@ -167,7 +167,7 @@ async def test_relations_are_taken_as_a_list_of_targets_or_by_relation(answer: A
 
 
 async def test_an_unknown_field_of_a_part_is_refused_and_not_dropped(client: Client, answer: Answer) -> None:
-    """Typed objects stay open, so that what SQL refuses reaches it."""
+    """Typed objects stay open, so that a field that SQL refuses reaches it."""
     await answer("save_session", objective="x", project_id="p")
     batch = await answer(
         "store_session_with_learnings",

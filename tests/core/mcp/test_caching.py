@@ -1,4 +1,4 @@
-"""What a client may keep of an answer: only for the one who asked, since memories belong to somebody."""
+"""The part of an answer that a client may keep: only for the one who asked, since memories belong to somebody."""
 
 from __future__ import annotations
 

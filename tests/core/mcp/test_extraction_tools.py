@@ -22,7 +22,7 @@ async def test_a_model_reads_turns_and_keeps_what_they_say(
     assert "begin_extraction" in getattr(message.content, "text", "")
     begun = await answer("begin_extraction", project_id="shop")
     (shown,) = begun["turns"]
-    # A turn can close no tag around it; what is copied from it is read back as it was said.
+    # A turn can close no tag around it; text copied from it is read back as it was said.
     assert "&lt;b>Redis 7&lt;/b>" in shown["content"]
     kept = {
         "kind": "decision",

@@ -1,4 +1,4 @@
-"""What the protocol asks for beside tools: codes of errors, completion, templates, progress, a quiet stderr."""
+"""Demands of the protocol beside tools: codes of errors, completion, templates, progress, a quiet stderr."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server around the tools: what it offers, and what it does while its database is away."""
+"""The server around the tools: its offers, and its answers while its database is away."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ async def test_an_embedded_server_that_is_being_started_elsewhere_delays_nothing
     assert not (tmp_path / "postgres").exists()
 
 
-# What it offers
+# Its offers
 
 
 async def test_without_a_choice_core_is_listed_and_the_other_tools_answer(dsn: str, tmp_path: Path) -> None:

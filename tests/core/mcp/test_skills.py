@@ -1,4 +1,4 @@
-"""Agent Skills: what a person wants done and what has held, over MCP and as files; an agent's text is none."""
+"""Agent Skills: standing orders of a person and proved patterns, over MCP and as files; an agent's text is none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an answer is made of: texts of memories for the most part, and within the tokens that were asked for."""
+"""The parts of an answer: texts of memories for the most part, and within the tokens that were asked for."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from tests.core.mcp.conftest import Answer, text_of
 pytestmark = pytest.mark.anyio
 
 SAVE_ID = "00000000-0000-4000-8000-000000000001"
-# One call of each tool, in an order in which each finds what it needs, with what its answer must hold.
+# One call of each tool, in an order in which each finds its input, with the text that its answer must hold.
 DAY: tuple[tuple[str, Mapping[str, Any], Mapping[str, Any]], ...] = (
     ("get_scope_state", {"project_id": "shop"}, {"scope_state": "uncertain", "write_permitted": False}),
     ("save_session", {"objective": "Open the shop", "project_id": "shop"}, {"status": "saved"}),
@@ -221,7 +221,7 @@ async def test_what_is_saved_asks_for_no_further_call(answer: Answer) -> None:
 
 
 async def test_arguments_that_are_not_listed_are_taken(client: Client, answer: Answer) -> None:
-    """What programs use and models do without costs no tokens."""
+    """Fields that programs use and models do without cost no tokens."""
     (tool,) = [tool for tool in (await client.list_tools()).tools if tool.name == "save_session"]
     assert "save_id" not in tool.input_schema["properties"]
     first = await answer("save_session", objective="x", project_id="p", save_id=SAVE_ID)

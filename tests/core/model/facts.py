@@ -3,7 +3,8 @@
 A day is answered by the last statement that covers it (the sequenced update of SQL:2011: who speaks later has the
 period that it names, and no other). An open statement, one without an end, leaves the days on which another one held
 that was said before and begins later, and covers the open ones that begin before it: behind an end that is set later
-they hold again. What is said without a start takes the place of the present state and of those that this one covers.
+they hold again. A fact without a start takes the place of the present state and of those that this one
+covers.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Fact:
         begin: when it begins to hold; ALWAYS where nobody knows.
         end: the end that was set, or None.
         recorded: when it was said.
-        leaves: the days of its period that it leaves to what was said before.
+        leaves: the days of its period that it leaves to earlier facts.
         replaced: when something else was said that took its place.
         closed: where that closed it; ALWAYS: it took all of it back.
     """
@@ -95,7 +96,7 @@ class Thing:
     def present_at(self, now: datetime) -> Fact:
         """The state that a reader finds now, though nobody has written since it became true.
 
-        Of two writes in one microsecond the second counts as recorded in the next one.
+        A second write in one microsecond counts as recorded in the next one.
         """
         found = answer(self.facts, max(now, self.present.recorded))
         hidden = self.present.status in HIDDEN

@@ -1,1 +1,1 @@
-"""What was brought to agents and what came of it."""
+"""Memories brought to agents, and their verdicts."""

@@ -1,4 +1,4 @@
-"""What agents name as used or wrong changes the ranking within bounds; being found changes nothing."""
+"""A verdict of used or wrong changes the ranking within bounds; being found changes nothing."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_what_was_recalled_is_seen_by_its_tenant_for_recall_days(
 
 
 def test_an_answer_of_unknown_length_is_no_word_on_a_memory(call: Call, tea: list[UUID], each: Each) -> None:
-    """The page of what sessions got failed on it."""
+    """The page of recall failed on it."""
     call("record_recall", by="search_memory", memory_ids=[str(tea[0])])
     call("feedback", id=tea[0], verdict="used")
     assert [(row["act"], row["tokens"]) for row in each("list_recall")] == [("used", None), ("retrieved", 0)]

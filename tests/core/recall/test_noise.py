@@ -1,4 +1,4 @@
-"""What was brought is summed, and what a person calls noise is not brought again to mere work."""
+"""Memories brought are summed, and one that a person calls noise is not brought again to mere work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tools and hooks record what they brought, after they have answered."""
+"""Tools and hooks record the memories they brought, after they have answered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a memory to what it rests on in one call, with its state at that moment."""
+"""From a memory to its sources in one call, with its state at that moment."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ end $$
 """Makes the objects of a cluster that a store needs before it is loaded: the roles of pgmem, as make_roles of the release made them, and logins."""
 
 # A dump holds the number of the graph's schema in the database that it was taken from. The graph's tables and triggers
-# came with it, and are what the old release wrote: only the number is put right.
+# came with it, and are those of the old release: only the number is put right.
 _WAKE_GRAPH = """
 with moved as (
   update ag_catalog.ag_graph g set graphid = 'pgmem_graph'::regnamespace::oid, namespace = 'pgmem_graph'::regnamespace
@@ -122,7 +122,7 @@ def digests(connection: psycopg.Connection[Any]) -> dict[str, dict[str, str]]:
 
 
 def _each(connection: psycopg.Connection[Any], shown: Callable[[Sequence[str]], str]) -> dict[str, Any]:
-    """Memories and their earlier states by id, and the edges, each as what is shown of its columns."""
+    """Memories and their earlier states by id, and the edges, each with its shown columns."""
     _read_alike(connection)
     asked = {
         "nodes": f"select t.id::text, {shown(NODE)} from pgmem.node t where t.label <> 'GlobalScope' order by 1",

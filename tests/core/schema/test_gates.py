@@ -1,8 +1,8 @@
 """The gates of the tables: functions that write memories, relations, saves and cards, and nothing else does.
 
 A second way into a table has fewer rules than the first. Whoever adds a function here says which rules it runs: those of the
-constructor of its kind, the limits, what steers, statuses, trust and scope. The server keeps no record of what a body of
-PL/pgSQL names, so the texts are read.
+constructor of its kind, the limits, steering, statuses, trust and scope. The server keeps no record of the
+names in a body of PL/pgSQL, so the texts are read.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ EXECUTES = {
     "calls the steps that features declare, each in this list where it writes": "get_sources import_parts put_back run_steps sweep",
     "whole tenants and rows of a file": "adopt_rows erase_subject forget_counts import_row remove_moved settle",
 }
-"""Functions that execute a text, by what for. Nothing reads what such a text writes, so each is looked at by a person."""
+"""Functions that execute a text, by purpose. Nothing reads the writes of such a text, so each is looked at by a person."""
 
 BY_NAME = re.compile(
     r"\bexecute\b[^;]*?(?:insert\s+into|update|delete\s+from|copy)\s+(?:pgmem\.)?%", re.IGNORECASE

@@ -60,6 +60,6 @@ def with_provider(database: Database) -> Open:
 
 @pytest.fixture
 def provider_server() -> Iterator[EmbeddingServer]:
-    """A server that speaks Ollama's protocol and counts what it is asked."""
+    """A server that speaks Ollama's protocol and counts its requests."""
     with EmbeddingServer() as server:
         yield server

@@ -1,4 +1,4 @@
-"""What a search reports: whether it answers, which passage, how much is left out; the same in every interface."""
+"""The report of a search: whether it answers, which passage, how much is left out; the same in every interface."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ async def test_an_empty_answer_says_how_it_was_searched(with_provider: Open) -> 
 async def test_a_memory_without_a_vector_is_scored_by_its_words(
     with_provider: Open, connection: psycopg.Connection[DictRow]
 ) -> None:
-    """What no provider has seen yet does not rank below what is merely near."""
+    """A text that no provider has seen yet does not rank below one that is merely near."""
     memory = with_provider(Table({"shop": [1.0, 0.1, 0.0], "order": [1.0, 0.0, 0.0]}))
     await memory.register_embedder()
     await memory.save_session("Set up the shop", "shop")
@@ -226,7 +226,7 @@ async def test_a_long_text_answers_with_the_passage_that_holds_the_words(plain: 
 
 
 async def test_a_budget_skips_what_does_not_fit_and_shows_copies_once(plain: Memory) -> None:
-    """Max_tokens holds for the whole answer; what is left out is counted."""
+    """Max_tokens holds for the whole answer; results left out are counted."""
     await plain.save_session("begin", "shop")
     for number in range(4):
         await plain.save_context(

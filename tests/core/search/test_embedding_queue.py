@@ -169,7 +169,7 @@ async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_rein
         found = await memory.search_memory(f"number {total - 1}", 1, "shop")
         assert [result.title for result in found.results] == [f"n{total - 1}"]
         assert found.search_mode.degraded
-    # Another provider process takes over at another address; any worker completes what waits.
+    # Another provider process takes over at another address; any worker completes the queue.
     with EmbeddingServer() as other:
         done = pgmem(dsn, tmp_path, other, "reindex", "--json")
         assert json.loads(done) == {"model": "openai:test-model", "embedded": total - killed_at, "waiting": 0}

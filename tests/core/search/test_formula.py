@@ -27,7 +27,7 @@ from tests.core.search.conftest import Table
 
 pytestmark = pytest.mark.anyio
 
-# alpha, beta, cap, gamma, delta; what comes out, best first.
+# alpha, beta, cap, gamma, delta; the result, best first.
 LINEAR = [
     ((0.5, 0.15, 0.3, 0.1, 0.05), {"c": 0.975, "a": 0.6675, "b": 0.53, "d": 0.445277777778, "e": 0.1}),
     ((0.6, 0.15, 0.3, 0.1, 0.05), {"c": 0.935, "a": 0.7675, "b": 0.61, "d": 0.389722222222, "e": 0.1}),
@@ -107,7 +107,7 @@ def in_sql(config: HybridConfig) -> dict[str, float]:
     scores = {}
     for name in TEXTS:
         text = BM25.get(name, 0.0) / BM25["c"]
-        # What has no vector is scored by its words alone: missing evidence is none against it.
+        # A text without a vector is scored by its words alone: missing evidence is none against it.
         base = text if name not in COSINES else config.alpha * COSINES[name] + (1 - config.alpha) * text
         if config.fusion == "rrf":
             base = (rrf[name] - low) / (high - low)

@@ -1,4 +1,4 @@
-"""What a person would expect to be found is found: every text, questions in plain words, other scripts."""
+"""A text that a person would expect is found: every text, questions in plain words, other scripts."""
 
 from __future__ import annotations
 

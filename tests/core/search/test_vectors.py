@@ -98,7 +98,7 @@ async def test_filters_and_the_index_lose_no_neighbour(
     assert status.index_name is not None
     await check(0.9)  # by the index; filters that leave few fall back to one by one
 
-    # What was just saved is not in the index, and found at once.
+    # A new memory is not in the index, and found at once.
     table.vectors["brand new"] = [9.0 * x for x in queries[0]]
     saved = await memory.save_context("brand new", "forest", topic="just saved")
     assert saved.embedded

@@ -1,4 +1,4 @@
-"""store_session_with_learnings: a session and what was learned in it, in one call."""
+"""store_session_with_learnings: a session and its learnings, in one call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A save names what it contradicts; of plain statements of one writer the later holds, and words that distinguish two things decide nothing."""
+"""A save names the memories it contradicts; the later of one writer's plain statements holds, and words that distinguish two things decide nothing."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_may_be_true_together_is_no_contradiction(call: Call, shop: str, th
 def test_in_what_an_organisation_shares_nobody_outdates_the_words_of_another(
     call: Call, rows: Rows, act_as: ActAs
 ) -> None:
-    """Whose agent wrote a shared memory is not known: agents without a name, or with the same one, are not one writer."""
+    """The agent that wrote a shared memory is not known: agents without a name, or with the same one, are not one writer."""
     act_as("acme", "alice")
     call("save_session", objective="begin", project_id="shop", share="org")
     note(call, "Salaries are paid to GB11.", share="org")
@@ -211,7 +211,7 @@ def test_each_slot_of_an_entity_has_its_fact(call: Call, each: Each, rows: Rows,
 
 
 def test_aliases_are_names_that_a_query_may_use(call: Call, each: Each, shop: str) -> None:
-    """Only what the query names answers it; a later fact without aliases keeps them."""
+    """Only a named memory answers the query; a later fact without aliases keeps them."""
     call(
         "upsert_entity",
         entity_name="kubernetes",

@@ -1,4 +1,4 @@
-"""Global writes need a person's leave: a token, once, in time. And what a person decides: reviews."""
+"""Global writes need a person's leave: a token, once, in time. And decisions of a person: reviews."""
 
 from __future__ import annotations
 

@@ -290,7 +290,7 @@ def test_identity_is_never_an_argument(rows: Rows) -> None:
         "select p.proname from pg_proc p, unnest(p.proargnames) as a where p.pronamespace = 'pgmem'::regnamespace"
         " and p.prosecdef and a in ('p_org_id', 'p_user_id', 'p_tenant', 'p_agent_id')"
         " and p.prosrc !~ 'is_reviewer|require_reviewer|is_owner|require_owner'"
-        # There p_agent_id is a filter on what memories say, beside the tenants of the caller.
+        # There p_agent_id is a filter on the agents of memories, beside the tenants of the caller.
         " and not (p.proname in ('search_memory', 'search_answer', 'list_memories') and a = 'p_agent_id')"
     )
     assert found == []

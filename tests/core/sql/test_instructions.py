@@ -1,4 +1,4 @@
-"""Standing instructions: what a text says about how to go on is found sooner and always offered."""
+"""Standing instructions: a text about how to go on is found sooner and always offered."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_what_only_holds_the_word_is_none(rows: Rows, text: str) -> None:
 
 @pytest.fixture(autouse=True)
 def by_a_person(connection: psycopg.Connection[DictRow]) -> None:
-    """What is saved here is typed at the command line, until a test says otherwise."""
+    """Saves here are typed at the command line, until a test says otherwise."""
     connection.execute("set pgmem.source = 'cli'")
 
 
@@ -137,7 +137,7 @@ def test_an_instruction_ranks_before_what_merely_holds_the_words(call: Call, sho
 def test_an_instruction_comes_up_to_the_best_answer_of_a_question_for_a_fact(
     call: Call, shop: str, query: str, first: str
 ) -> None:
-    """Who reads what to do with the keys does not know where they are."""
+    """A reader of an order about the keys does not know where they are."""
     note(call, "Never lend the gate keys to visitors")
     note(call, "Always close the gate of the yard at night")
     note(call, "The yard is swept on Mondays")

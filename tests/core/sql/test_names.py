@@ -188,7 +188,7 @@ def test_an_upgrade_writes_again_what_an_earlier_release_stored_otherwise(
     connection.execute("select pgmem.needs_renewal('memories')")
     while rows("select step from pgmem.renew()") != [{"step": None}]:
         pass
-    # The same characters composed otherwise do not change what is remembered.
+    # The same characters composed otherwise do not change the memory.
     assert rows("select id, version, begins_at from pgmem.node order by seq") == versions
     assert [row["key"] for row in each("search_memory", query="Zenithium")] == ["wing"]
     named = rows("select key, props ->> 'entity_name' as name from pgmem.node where label = 'EntityFact'")

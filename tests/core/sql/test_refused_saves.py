@@ -1,4 +1,4 @@
-"""Saves that were refused: what stays open, what closes it, and what a person and an agent are shown."""
+"""Saves that were refused: open ones, their closing, and the texts for a person and an agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""retrieve_context: what an agent reads before it works."""
+"""retrieve_context: the reading of an agent before it works."""
 
 from __future__ import annotations
 

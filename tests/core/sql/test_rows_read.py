@@ -81,7 +81,7 @@ def large(server: str, template: str) -> Iterator[str]:
 
 
 def arguments(connection: psycopg.Connection[DictRow], verb: str, names: list[str]) -> dict[str, Any]:
-    """What a verb is called with: its required arguments, and the project where it takes one."""
+    """The arguments of a verb: its required arguments, and the project where it takes one."""
     row = connection.execute(
         "select id, version, key from pgmem.node where label = 'Concept' limit 1"
     ).fetchone()
@@ -240,4 +240,4 @@ OF_WHAT_IS_NOT_THERE = {
         "dismiss_outstanding",
     ),
 }
-"""Verbs that look for what this store has not, and are refused."""
+"""Verbs that look for rows this store lacks, and are refused."""

@@ -1,4 +1,4 @@
-"""What becomes of a save: its row on record, get_save_status, retry_save, and what the row keeps."""
+"""The life of a save: its row on record, get_save_status, retry_save."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_every_save_leaves_one_row(call: Call, rows: Rows, shop: str) -> None:
 
 
 def test_a_save_that_is_done_asks_for_no_further_call(call: Call, shop: str) -> None:
-    """It advised to retrieve what was just saved."""
+    """It advised to retrieve a new save."""
     assert call("save_context", content="c", project_id=shop)["next_step"] is None
 
 

@@ -1,4 +1,4 @@
-"""The scope gate: what a project name and a focus resolve to, and what may be written there."""
+"""The scope gate: the targets of a project name and a focus, and the writes allowed there."""
 
 from __future__ import annotations
 

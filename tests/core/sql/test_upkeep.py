@@ -1,4 +1,4 @@
-"""What the worker does seldom: a new order of title words, old records of saves, memories that have decayed."""
+"""Rare work of the worker: a new order of title words, old records of saves, memories that have decayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What servers log: lines or JSON, calls by name and number, and never what a memory says."""
+"""Logs of servers: lines or JSON, calls by name and number, and never a memory's text."""
 
 from __future__ import annotations
 

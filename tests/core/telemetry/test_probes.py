@@ -1,4 +1,4 @@
-"""Health and metrics beside the MCP transport: what they say, to whom, and what they never say."""
+"""Health and metrics beside the MCP transport: their contents, their readers, and their secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def ask(address: str, path: str, **headers: str) -> httpx2.Response:
 
 
 async def ready(address: str) -> httpx2.Response:
-    """Ready, or what it says in the end."""
+    """Ready, or its last message."""
     with anyio.move_on_after(20):
         while True:
             answer = await ask(address, "/health/ready")

@@ -87,7 +87,8 @@ async def test_one_trace_goes_from_the_agent_by_the_tool_to_the_database(
     settings = Settings(dsn=dsn, data_dir=tmp_path, otel=True, embedding_provider="none")
     trace_id, agent_span = 0x4BF92F3577B34DA6A3CE929D0E0E4736, 0x00F067AA0BA902B7
     meta = {"traceparent": f"00-{trace_id:032x}-{agent_span:016x}-01"}
-    # The client of the SDK has a span too, which would be what the server is below; this request has only its _meta.
+    # The client of the SDK has a span too, which would be the parent of the server's; this request has only
+    # its _meta.
     params = CallToolRequestParams.model_validate(
         {
             "name": "save_decision",

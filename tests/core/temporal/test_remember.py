@@ -1,4 +1,4 @@
-"""remember: a thing by its name, what it is related to, and what a caller may not say about himself."""
+"""remember: a thing by its name, its relations, and the fields a caller may not set."""
 
 from __future__ import annotations
 

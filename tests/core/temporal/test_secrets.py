@@ -89,7 +89,7 @@ def _forms_of_detect_secrets() -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize(("name", "form", "flags"), _forms_of_detect_secrets())
 def test_what_detect_secrets_finds_by_its_form_is_found(name: str, form: str, flags: int) -> None:
-    """The forms are pgmem's own; those of detect-secrets say what they must find."""
+    """The forms are pgmem's own; those of detect-secrets name the secrets to find."""
     printable = st.characters(min_codepoint=32, max_codepoint=126)
     pattern = re.compile(form, flags & re.IGNORECASE | re.ASCII)
     texts = st.from_regex(pattern, fullmatch=True, alphabet=printable)

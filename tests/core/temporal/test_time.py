@@ -445,7 +445,7 @@ HARBOUR: dict[str, object] = {"label": "Technology", "key": "HarbourDB"}
 def test_a_closed_period_is_found_after_the_same_name_was_written_again(
     way: str, call: Call, each: Each, clock: Clock, shop: str
 ) -> None:
-    """What was used in March, after something else took its place in July."""
+    """The database used in March, after something else took its place in July."""
     if way == "remember":
         ask = HARBOUR
         for engine, begins, ends in (

@@ -728,7 +728,7 @@ async def require_unknown(owner: AsyncConnection[Any], done: Attack) -> None:
     """Nobody got an id of another tenant that its organisation had not sent: a repeat or a duplicate is its own.
 
     An id that it was given first, as that of a save, may have become another's since: in records that are
-    applied, anybody may choose the id of what is new.
+    applied, anybody may choose the id of a new record.
     """
     for table in ("node", "card_intent", "card_run", "extraction"):
         for user, (org, name) in TENANTS.items():

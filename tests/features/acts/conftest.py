@@ -44,7 +44,7 @@ def save(dsn: str, hook: Hook, root: Path) -> Save:
 
 @pytest.fixture
 def act(hook: Hook, root: Path) -> Act:
-    """`act("git push")`: what the hook answers before a command; other events by name, other fields besides."""
+    """`act("git push")`: the answer of the hook before a command; other events by name, other fields besides."""
 
     def act(command: str, event: str = "PreToolUse", session: str = "s1", *options: str, **more: Any) -> Any:
         environment = {name: more.pop(name) for name in list(more) if name.isupper()}

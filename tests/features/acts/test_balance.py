@@ -1,4 +1,4 @@
-"""The balance: what was brought and what came of it, and a trial whose effect is known."""
+"""The balance: memories brought and their results, and a trial whose effect is known."""
 
 from __future__ import annotations
 

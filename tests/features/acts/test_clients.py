@@ -1,4 +1,4 @@
-"""The table of clients and events in the how-to says what a hook process answers to the events of each client."""
+"""The table of clients and events in the how-to gives the answer of a hook process to the events of each client."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Client:
         return self.hook({**common, **given})
 
     def call(self, event: str, session: str, command: str, printed: str | None = None) -> Any:
-        """An event about a command, with what it printed where it has failed."""
+        """An event about a command, with its output where it has failed."""
         if event == "beforeShellExecution":
             return self.send(event, session, command=command, cwd=str(self.root))
         given: dict[str, Any] = {"tool_name": "Bash", "tool_input": {"command": command}}

@@ -1,4 +1,4 @@
-"""What comes at an act: a rule before the command, a repair after its failure, and nothing else."""
+"""Texts at an act: a rule before the command, a repair after its failure, and nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules beside each other: which contradict, which say the same, and what came of each."""
+"""Rules beside each other: which contradict, which say the same, and the results of each."""
 
 from __future__ import annotations
 

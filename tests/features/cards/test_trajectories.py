@@ -298,7 +298,7 @@ def test_a_merge_is_called_what_its_request_was(message: str, title: str) -> Non
 def test_a_request_is_known_by_any_of_its_commits_and_by_its_number(
     lines: Lines, worked: Callable[..., Any], refresh: Refresh
 ) -> None:
-    """A receipt names a commit inside; what takes a request back names it with the number or by its commit."""
+    """A receipt names a commit inside; a revert of a request names it with the number or by its commit."""
     worked(["pkg/till.py"], day="2026-01-10", about="Twice", receipt={"commit": "e" * 9})
     work = [
         {**WORK[0], "subject": 'Revert "Charge twice (#4)" (#5)'},

@@ -28,7 +28,7 @@ PLPROXY = Path("/usr/share/postgresql/15/extension/plproxy.control")
 
 
 def missing() -> str | None:
-    """What this machine lacks for a fleet."""
+    """Programs that this machine lacks for a fleet."""
     if not PLPROXY.exists():
         return "no PL/Proxy: apt install postgresql-15 postgresql-15-plproxy"
     if shutil.which("pgbouncer") is None:

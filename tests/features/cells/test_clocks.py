@@ -69,7 +69,7 @@ def say(call: Call, number: int) -> None:
 
 
 def heard(connection: psycopg.Connection[DictRow], number: int) -> None:
-    """What was said last holds, wherever it was said. Lists by recency go by the times, which the clocks gave."""
+    """The last fact holds, wherever it was said. Lists by recency go by the times, which the clocks gave."""
     ways = {
         "get_node('EntityFact', 'Till')": f"is at place {number}",
         "get_node('Decision', 'Close the shop at six')": f"reason {number}",
@@ -130,7 +130,7 @@ def test_nothing_is_lost_or_doubled_while_an_organisation_moves_between_clocks(
 
 
 def test_a_token_expires_by_the_clock_of_the_cell_of_its_organisation(apart: Fleet) -> None:
-    """What the front's clock says does not count: one cell decides, and the other after a move."""
+    """The front's clock does not count: one cell decides, and the other after a move."""
     org = apart.org_in(AHEAD, name())
     with apart.session() as connection:
         call = caller(connection)

@@ -59,7 +59,7 @@ async def test_agents_of_two_cells_work_over_http_while_one_organisation_moves(
 def test_a_cell_whose_primary_is_killed_goes_on_as_its_replica(
     servers: tuple[Server, Server], tmp_path: Path
 ) -> None:
-    """With synchronous replication nothing that was acknowledged is lost; what is saved meanwhile waits in outboxes."""
+    """With synchronous replication nothing that was acknowledged is lost; later saves wait in outboxes."""
     front, _ = servers
     with open_folder("failover") as folder:
         primary = Server(folder / "primary", fleets.wheel_programs())

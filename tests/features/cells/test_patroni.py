@@ -64,7 +64,7 @@ class Node:
     Attributes:
         server: its folder and port.
         patroni: the program beside it.
-        rest: the port at which Patroni says what it is.
+        rest: the port at which Patroni reports its role.
     """
 
     server: Server
@@ -79,7 +79,7 @@ class Node:
             return False
 
     def kill(self) -> None:
-        """End the server and what looks after it at once, as a machine does that loses its power."""
+        """End the server and its supervisor at once, as a machine does that loses its power."""
         self.patroni.kill()
         with suppress(FileNotFoundError, psutil.NoSuchProcess, ProcessLookupError):
             postmaster = psutil.Process(self.server.pid)
@@ -92,7 +92,7 @@ class Node:
 
 
 def settings_of(node: Node, etcd: int) -> dict[str, object]:
-    """What docs/how-to/run-in-cells.md says of a cell under Patroni, on ports of this machine."""
+    """The settings of docs/how-to/run-in-cells.md for a cell under Patroni, on ports of this machine."""
     return {
         "scope": "cell0",
         "name": node.server.folder.name,

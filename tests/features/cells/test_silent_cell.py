@@ -45,7 +45,7 @@ def stopped(server: Server) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Save:
-    """What an agent sent and was answered."""
+    """The saves of an agent and their answers."""
 
     cell: int
     content: str
@@ -69,7 +69,7 @@ def save(client: httpx2.Client, cell: int, content: str) -> Save:
 def test_a_silent_cell_keeps_no_agent_of_another_waiting_and_its_own_not_for_long(
     wide: Fleet, tmp_path: Path
 ) -> None:
-    """What is saved for its organisation waits in the outbox, and is there once when it answers again."""
+    """Saves for its organisation wait in the outbox, and are there once when it answers again."""
     orgs = {number: wide.org_in(number, f"s{uuid4().hex[:8]}") for number in wide.numbers}
     with wide.session() as connection:
         call = caller(connection)

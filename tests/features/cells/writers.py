@@ -1,4 +1,4 @@
-"""Writers of one organisation, and what became of what they saved."""
+"""Writers of one organisation, and the outcomes of their saves."""
 
 from __future__ import annotations
 

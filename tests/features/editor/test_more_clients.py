@@ -1,4 +1,4 @@
-"""Hooks of Hermes, Copilot CLI and Qwen Code: what each sends, what its model reads, and what is kept."""
+"""Hooks of Hermes, Copilot CLI and Qwen Code: the payload of each, the text for its model, and the turns kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a session begins with: what is open, what was done last, and every decision, within its tokens."""
+"""The opening of a session: open items, the last work, and every decision, within its tokens."""
 
 from __future__ import annotations
 

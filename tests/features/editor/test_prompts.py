@@ -1,4 +1,4 @@
-"""What a prompt brings: the decisions on the work that it gives, in any wording, and nothing for talk."""
+"""Memories for a prompt: the decisions on the work that it gives, in any wording, and nothing for talk."""
 
 from __future__ import annotations
 

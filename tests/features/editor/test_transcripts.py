@@ -1,4 +1,4 @@
-"""Transcripts of clients through `pgmem hook`: what was said is kept, whoever writes it down and however."""
+"""Transcripts of clients through `pgmem hook`: turns are kept, whoever writes it down and however."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_an_answer_that_is_said_again_is_kept_again(
 def test_the_words_of_events_are_kept_where_a_transcript_gives_none_and_it_is_logged_once(
     hook: Hook, event: Event, connection: psycopg.Connection[DictRow], data_dir: Path, tmp_path: Path
 ) -> None:
-    """Of a session on another machine, whose transcript lies elsewhere; and of a form that nobody knows."""
+    """A session on another machine, whose transcript is elsewhere; and one of a form that nobody knows."""
     hook(event("UserPromptSubmit", prompt="# Retry a payment once\n\nand never twice."))
     hook(event("Stop", last_assistant_message="It retries once."))
     (tmp_path / "s1.jsonl").write_text(

@@ -1,4 +1,4 @@
-"""The page that another store sends: what it costs, in which order it is taken, and how much of it at once."""
+"""The page that another store sends: its cost, the order in which it is taken, and how much of it at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the feed says: each change once, in the order of commits, to those who may see it."""
+"""The feed: each change once, in the order of commits, to those who may see it."""
 
 from __future__ import annotations
 

@@ -25,11 +25,11 @@ __all__ = ["server", "writer"]
 
 pytestmark = [pytest.mark.embedded, pytest.mark.anyio]
 CHANGES = int(os.environ.get("PGMEM_FEED_CHANGES", "100000"))
-"""Of the long test."""
+"""Seeds of the long test."""
 
 
 class Reader(threading.Thread):
-    """Reads on from its cursor; what it has read counts once it has noted page and cursor together, as a program does."""
+    """Reads on from its cursor; a page counts once it has noted page and cursor together, as a program does."""
 
     def __init__(self, dsn: str, seed: int) -> None:
         super().__init__(daemon=True)

@@ -206,7 +206,7 @@ async def test_a_stream_ends_when_its_token_is_revoked(dsn: str, tmp_path: Path,
 
 
 async def test_a_subscription_ends_when_its_token_is_revoked(dsn: str, tmp_path: Path, call: Call) -> None:
-    """It went on, with the titles of what was saved."""
+    """It went on, with the titles of saves."""
     made = call("issue_token", org_id="acme", user_id="alice", name="test")
     other = str(call("issue_token", org_id="acme", user_id="alice", name="other")["token"])
     async with serving(dsn, tmp_path) as address, httpx2.AsyncClient() as http:
@@ -296,7 +296,7 @@ async def test_a_follower_with_a_lost_cursor_is_told(memory: Memory) -> None:
 
 
 async def test_a_follower_of_one_tenant_sleeps_while_another_saves(memory: Memory) -> None:
-    """Of two hundred who follow, only those read whose memories changed."""
+    """Only those of two hundred followers read whose memories changed."""
     ann, bob = (memory.acting_as(MemoryScope(org_id="acme", user_id=user)) for user in ("ann", "bob"))
     await ann.save_session("open", "shop")
     await bob.save_session("open", "desk")

@@ -26,7 +26,7 @@ MONTH = timedelta(days=30)
 
 @dataclass(frozen=True)
 class Telling:
-    """What is said of the pilot for a period; one of the same word and begin corrects the end."""
+    """A fact about the pilot for a period; one of the same word and begin corrects the end."""
 
     word: str
     begins: datetime
@@ -58,9 +58,9 @@ def knowledge(choose: Random) -> list[Telling]:
 
 
 def any_order(choose: Random, tellings: list[Telling]) -> list[Telling]:
-    """An order in which a correction stays behind what it corrects, and that behind the states that begin before it.
+    """An order in which a correction stays behind its fact, and that behind the states that begin before it.
 
-    One that is saved in between leaves for good what the other one held then (0037).
+    One that is saved in between leaves for good the time that the other one held then (0037).
     """
     left = list(tellings)
     order: list[Telling] = []
@@ -97,7 +97,7 @@ def save(store: Store, user: str, now: datetime, telling: Telling) -> None:
 
 
 def imported(store: Store, user: str, now: datetime, other: str) -> None:
-    """Bring what a user has to another one."""
+    """Bring the memories of a user to another one."""
     lines: list[Any] = []
     for part in PARTS:
         begin(store, user)  # whose connection it is
@@ -119,7 +119,7 @@ def play(stores: list[Store], seed: int) -> None:
     now = moments[-1]
     ways = {"as given": tellings, "another order": any_order(choose, tellings)}
     last = list({(t.word, t.begins): t for t in tellings}.values())
-    # One that is saved with its end takes the whole period from what was said before, also from a short one within.
+    # One that is saved with its end takes the whole period from earlier facts, also from a short one within.
     ways["at once"] = [
         telling
         for is_short in (False, True)

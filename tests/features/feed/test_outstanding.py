@@ -1,4 +1,4 @@
-"""What is refused in an exchange is kept, counted, and offered again until it is taken or a person dismisses it."""
+"""A change refused in an exchange is kept, counted, and offered again until it is taken or a person dismisses it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Refusing(StorePeer):
-    """A store that refuses what has a title."""
+    """A store that refuses titles."""
 
     refused = "Pay by invoice"
 

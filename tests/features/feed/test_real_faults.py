@@ -1,4 +1,4 @@
-"""Two data folders in step, by every way, when one of them meets what its operator does to it, by the real programs."""
+"""Two data folders in step, by every way, when one of them meets acts of its operator, by the real programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two stores in step: what each side did is on both, by the rules of a save."""
+"""Two stores in step: changes of each side are on both, by the rules of a save."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ order by 1, 2, 3
 
 
 def content(dsn: str, user: str = "") -> dict[str, Any]:
-    """What a store holds, with one id for each memory: the least of those that it is known by."""
+    """The contents of a store, with one id for each memory: the least of those that it is known by."""
     with psycopg.connect(dsn, row_factory=dict_row) as connection:
         rows = connection.execute(CANONICAL.encode(), {"user": user}).fetchall()
         return {

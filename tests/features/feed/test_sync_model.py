@@ -1,4 +1,4 @@
-"""Stores that people use, whose line is cut and whose clocks differ, hold the same in the end, and what a model says."""
+"""Stores that people use, whose line is cut and whose clocks differ, hold the same in the end, as a model says."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TITLES = (
 )
 USERS = count()
 HISTORIES = int(os.environ.get("PGMEM_SYNC_HISTORIES", "1000"))
-"""Of the long test."""
+"""Seeds of the long test."""
 BEGIN = datetime(2026, 3, 1, tzinfo=UTC)
 
 
@@ -251,7 +251,7 @@ def test_a_decision_made_in_two_stores_is_one_although_one_of_them_has_replaced_
 def test_a_relation_that_a_person_removed_does_not_come_back_when_the_other_store_runs_the_exchange(
     stores: list[Store],
 ) -> None:
-    """The second exchange is run by the store that had not run the first: it knew nothing of what it had sent."""
+    """The second exchange is run by the store that had not run the first: it knew nothing of its own sent changes."""
     invoice = "Pay by invoice only"
     play(
         stores,

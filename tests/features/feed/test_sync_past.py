@@ -76,7 +76,7 @@ def executed(dsn: str, *statements: str) -> None:
 
 
 def fault(kind: str, dsn: str) -> None:
-    """Do to a store what its operator or its disk does."""
+    """Do an act of its operator or disk to a store."""
     match kind:
         case "restored":
             executed(dsn, "select pgmem.begin_feed()")
@@ -279,7 +279,7 @@ async def test_two_stores_of_one_identity_are_named_with_the_way_out(pair: Pair)
 
 
 async def test_a_copy_in_a_folder_is_named_and_removes_nothing(pair: Pair, tmp_path: Path) -> None:
-    """The same store in two data folders: the second has not written what is there under its name."""
+    """The same store in two data folders: the second has not written the files under its name."""
     laptop, server = pair
     await laptop.save_session("open", "shop")
     await exchange(laptop, str(tmp_path))
@@ -354,7 +354,7 @@ def test_a_copy_of_a_data_folder_is_named_at_its_first_exchange_and_gets_an_iden
 async def test_a_store_that_was_set_back_while_something_is_outstanding_gets_back_what_it_lost(
     pair: Pair, tmp_path: Path, token: Callable[..., str], over: str
 ) -> None:
-    """The other store keeps no cursor of what it refuses, so that nothing showed the past that is no more."""
+    """The other store keeps no cursor of refused changes, so that nothing showed the past that is no more."""
     server, laptop = pair  # the token is of the first
     async with AsyncExitStack() as stack:
         other, secret, user = server.dsn, None, ""

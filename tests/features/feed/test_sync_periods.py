@@ -1,4 +1,4 @@
-"""Stores to which states of one thing were saved with their periods say the same of every day, and what a model says."""
+"""Stores to which states of one thing were saved with their periods say the same of every day, as a model says."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.features.feed.test_sync_model import BEGIN, Store, stores
 __all__ = ["stores"]
 
 HISTORIES = int(os.environ.get("PGMEM_SYNC_HISTORIES", "300"))
-"""Of the long test."""
+"""Seeds of the long test."""
 
 
 async def in_step(stores: list[Store], user: str, now: datetime) -> None:
@@ -48,7 +48,7 @@ async def in_step(stores: list[Store], user: str, now: datetime) -> None:
 
 
 def said(store: Store, user: str, now: datetime, days: list[datetime]) -> list[Any]:
-    """What a store answers for each day, and for now."""
+    """The answer of a store for each day, and for now."""
     for name, value in (("user_id", user), ("now", now.isoformat())):
         store.connection.execute("select set_config(%s, %s, false)", (f"pgmem.{name}", value))
     rows = store.connection.execute(

@@ -1,4 +1,4 @@
-"""Two honest stores in step: what an agent did in one has the trust of the agent in the other, whoever syncs."""
+"""Two honest stores in step: a change by an agent in one has the trust of the agent in the other, whoever syncs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def agent_of(memory: Memory) -> Memory:
 
 
 async def apply(memory: Memory, *records: dict[str, Any]) -> list[tuple[str, str | None]]:
-    """What becomes of records that an agent sends to a store."""
+    """The outcome of records that an agent sends to a store."""
     rows = await agent_of(memory).apply_changes(list(records))
     return [(row.outcome, row.reason) for row in rows]
 

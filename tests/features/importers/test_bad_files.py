@@ -1,4 +1,4 @@
-"""What each importer says of a file that it cannot take: one sentence that names the file and what to do."""
+"""The message of each importer for a file that it cannot take: one sentence with the file and the remedy."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The behaviour of every graph store and every vector store, whatever it is made of.
 
-A store that keeps nothing answers as an empty one; each test says what that is.
+A store that keeps nothing answers as an empty one; each test describes it.
 """
 
 from __future__ import annotations

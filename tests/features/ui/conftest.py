@@ -147,7 +147,7 @@ class Pages:
         return page
 
     def _heard(self, said: ConsoleMessage) -> None:
-        # A page that says what does not work has a status of 4xx, which the browser notes.
+        # A page with a message of failure has a status of 4xx, which the browser notes.
         if said.type == "error" and not re.search(r"responded with a status of 4\d\d", said.text):
             self.complaints.append(said.text)
 

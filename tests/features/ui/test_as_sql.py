@@ -1,4 +1,4 @@
-"""What a list offers as SQL gives the list."""
+"""The SQL that a list offers gives the list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of the page Time are what was true on each day, whatever was edited since."""
+"""The lines of the page Time are the truth of each day, whatever was edited since."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person decides and changes, end to end."""
+"""Decisions and changes of a person, end to end."""
 
 from __future__ import annotations
 

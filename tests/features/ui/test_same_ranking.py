@@ -28,7 +28,7 @@ PROJECT = "clinic"
 
 
 async def test_two_hundred_calls_by_five_ways_rank_alike(dsn: str, tmp_path: Path) -> None:
-    """Forty questions; what an agent is shown is the others' list, cut at half the relevance of the best."""
+    """Forty questions; an agent's list is that of the others, cut at half the relevance of the best."""
     (given, *_) = json.loads(files("benchmarks").joinpath("shown.json").read_text(encoding="utf-8"))
     questions = [note["question"] for note in given["notes"]]
     settings = load(dsn=dsn, data_dir=tmp_path / "data", embedding_provider="static")

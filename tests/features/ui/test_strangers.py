@@ -1,4 +1,4 @@
-"""Who is kept out: other sites, other hosts, other people's forms, other tenants; and what a hostile memory can do."""
+"""Who is kept out: other sites, other hosts, other people's forms, other tenants; and the power of a hostile memory."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_one_person_follows_the_activity_on_few_pages_at_once(http: str, agent: 
 
 
 def test_two_texts_of_one_word_are_compared_at_once() -> None:
-    """A person opens what an agent wrote: word by word this pair took 22 seconds, in which nobody was answered."""
+    """A person opens an agent's memory: word by word this pair took 22 seconds, in which nobody was answered."""
     began = time.process_time()
     old, new = words.compared("a " * 740, "b a " * 370)
     assert time.process_time() - began < 2

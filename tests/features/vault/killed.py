@@ -1,6 +1,7 @@
 """A run of pgmem that kills itself: `python -m tests.features.vault.killed STEP ARGUMENTS…`.
 
-The steps are what others can see: a file is written, a file takes its name, a call is sent, its answer is there.
+The steps are those that others can see: a file is written, a file takes its name, a call is sent, its answer
+is there.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def added(mine: bytes, after: bytes) -> list[bytes]:
 
 
 class Person:
-    """Edits notes, and knows what each holds that is theirs."""
+    """Edits notes, and knows the own text of each."""
 
     def __init__(self, vault: Path, notes: dict[str, bytes], dice: random.Random) -> None:
         self.vault, self.mine, self._dice = vault, notes, dice

@@ -115,7 +115,7 @@ def test_a_checkout_of_the_first_commit_loses_nothing_of_an_agent(
 def test_a_checkout_of_an_older_commit_with_ids_is_no_edit(
     sync: Sync, vault: Path, rows: Rows, git: Git
 ) -> None:
-    """The older text became a version of the person, in the place of what an agent had said since."""
+    """The older text became a version of the person, in the place of an agent's later text."""
     documentation(vault, 12)
     sync()
     git("init", "-q")

@@ -103,7 +103,7 @@ def test_an_edit_of_a_person_becomes_a_version_with_their_trust(sync: Sync, kept
 def test_a_new_note_of_a_kind_with_a_verb_keeps_its_period_and_all_its_properties(
     sync: Sync, kept: Path, vault: Path, rows: Rows
 ) -> None:
-    """It was saved by its text alone, as true for all times; what else it said stayed in the note without a word."""
+    """It was saved by its text alone, as true for all times; its other fields stayed in the note without a word."""
     note = vault / "shop/Context/Opening.md"
     note.parent.mkdir()
     note.write_text(

@@ -1,4 +1,4 @@
-"""Print what each sample gives."""
+"""Print the records of each sample."""
 
 from tests.features.importers.samples import all_samples, kept
 
