@@ -361,7 +361,7 @@ def dsn(request: pytest.FixtureRequest, server: str, template: str) -> Iterator[
 
 @pytest.fixture
 def store(dsn: str) -> str:
-    """Where the tables of this test's database are, for programs that work at a store and not at a front: a worker, an export."""
+    """Where the tables of this test's database are, for programs that need a store, not a front: a worker, an export."""
     return stores_of(dsn)[0]
 
 
@@ -393,7 +393,7 @@ class Shared:
         return self._connection
 
     def roll_back(self) -> None:
-        """Undo the changes of a test. The rest after a rollback (the size of a table, its statistics) ends with the database."""
+        """Undo the changes of a test. The rest (the size of a table, statistics) ends with the database."""
         connection = self._connection
         assert connection is not None
         if connection.closed:

@@ -1,4 +1,4 @@
-"""The benchmark of speed measures, and prints and writes the figures; its bars are for a quiet machine, not for here."""
+"""The benchmark of speed measures, and prints and writes the figures; its bars are for a quiet machine."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def shared_keys(connection: Session) -> None:
 
 @pytest.fixture(params=["chosen names", "one key"])
 def meet(request: pytest.FixtureRequest, connection: Session) -> Meet:
-    """`meet("EntityFact")`: where alice saves to come upon memories that carol keeps in her project under this label."""
+    """`meet("EntityFact")`: where alice saves to come upon carol's memories in her project under this label."""
     if request.param == "one key":
         request.getfixturevalue("shared_keys")
     # After the fixture of the keys, as these write.
@@ -264,7 +264,7 @@ def test_a_chosen_save_id_holds_nobody_up(alice: Session, carol: Session, connec
 
 @pytest.fixture(params=["chosen names", "one key"])
 def impostor(request: pytest.FixtureRequest, act_as: ActAs, connection: Session) -> Callable[[str], None]:
-    """`impostor("Item")`: act as a user that comes upon memories that the user victim@example.org keeps under this label."""
+    """`impostor("Item")`: act as a user that comes upon memories of victim@example.org under this label."""
     if request.param == "one key":
         request.getfixturevalue("shared_keys")
 

@@ -1,4 +1,4 @@
-"""An agent, or a file of a clone, asks a person so often that important questions are not seen, and does not say that it asks."""
+"""An agent, or a file of a clone, asks a person so often that important questions are not seen, or hides that it asks."""
 
 from __future__ import annotations
 

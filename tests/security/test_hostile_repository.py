@@ -497,7 +497,7 @@ def test_settings_that_are_read_for_ever_end(hostile: Hostile, monkeypatch: pyte
 async def test_commits_that_git_does_not_make_are_read(
     hostile: Hostile, dsn: str, tmp_path: Path, author: str, at: str, message: str
 ) -> None:
-    """git clones objects that it never writes itself: times that no calendar has, names and messages of control characters."""
+    """git clones objects that it never writes itself: times of no calendar, names and messages of control characters."""
     tree, parent = hostile.git("rev-parse", "HEAD^{tree}").strip(), hostile.git("rev-parse", "HEAD").strip()
     raw = f"tree {tree}\nparent {parent}\nauthor {author} {at}\ncommitter {author} {at}\n\n{message}\n"
     made = subprocess.run(

@@ -1,4 +1,4 @@
-"""A stranger holds an agent's tools: a person's word stays in sight, in force and as it was, whatever the agent does."""
+"""A stranger holds an agent's tools: a person's word stays in sight, in force and as it was."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ def test_no_function_keeps_a_type_that_a_session_made(alice: Session) -> None:
 
 
 def test_what_a_client_may_call_finds_the_types_of_its_variables_by_itself(rows: Rows) -> None:
-    """Clients may call a function that changes nothing: it declares types of the grammar, or has its own search_path."""
+    """Clients may call a function that changes nothing: it declares types, or has its own search_path."""
     found = rows(
         "select p.proname, p.prosrc from pg_proc p join pg_language l on l.oid = p.prolang"
         " where p.pronamespace = 'pgmem'::regnamespace and l.lanname = 'plpgsql' and p.provolatile <> 'v'"

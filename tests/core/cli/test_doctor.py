@@ -423,7 +423,7 @@ NEW = "/usr/bin/python3 -P -m pgmem hook Stop --client claude-code"
 
 
 def settings_with(folder: Path, command: str) -> None:
-    """Write the settings of `pgmem connect claude-code`, with a command of our choice, beside a hook of another program."""
+    """Write the settings of `pgmem connect`, with a command of our choice, beside a hook of another program."""
     program, *arguments = command.partition(" hook ")[0].split()
     hooks = [
         {"hooks": [{"type": "command", "command": text}]} for text in ("python3 -m pgmem_of_others", command)

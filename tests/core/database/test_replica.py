@@ -1,4 +1,4 @@
-"""Reads on a real streaming replica, made by pg_basebackup: the reads that go there, how far behind it may be, its death."""
+"""Reads on a real streaming replica, made by pg_basebackup: its reads, how far behind it may be, its death."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ EXECUTES = {
     "calls the steps that features declare, each in this list where it writes": "get_sources import_parts put_back run_steps sweep",
     "whole tenants and rows of a file": "adopt_rows erase_subject forget_counts import_row remove_moved settle",
 }
-"""Functions that execute a text, by purpose. Nothing reads the writes of such a text, so each is looked at by a person."""
+"""Functions that execute a text, by purpose. No catalog reads such a text, so a person looks at each."""
 
 BY_NAME = re.compile(
     r"\bexecute\b[^;]*?(?:insert\s+into|update|delete\s+from|copy)\s+(?:pgmem\.)?%", re.IGNORECASE

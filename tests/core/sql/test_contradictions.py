@@ -1,4 +1,4 @@
-"""A save names the memories it contradicts; the later of one writer's plain statements holds, and words that distinguish two things decide nothing."""
+"""A save names the memories it contradicts; the later of one writer's plain statements holds."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_what_may_be_true_together_is_no_contradiction(call: Call, shop: str, th
 def test_in_what_an_organisation_shares_nobody_outdates_the_words_of_another(
     call: Call, rows: Rows, act_as: ActAs
 ) -> None:
-    """The agent that wrote a shared memory is not known: agents without a name, or with the same one, are not one writer."""
+    """The agent that wrote a shared memory is not known: agents without a name, or of one name, are not one writer."""
     act_as("acme", "alice")
     call("save_session", objective="begin", project_id="shop", share="org")
     note(call, "Salaries are paid to GB11.", share="org")

@@ -1,4 +1,4 @@
-"""The effect of a line of a shell, and the rules that concern it: pairs in wordings of many people, and in five languages."""
+"""The effect of a line of a shell, and the rules that concern it: pairs in many wordings, and in five languages."""
 
 from __future__ import annotations
 

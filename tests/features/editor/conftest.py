@@ -41,7 +41,7 @@ def data_dir(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def hook(dsn: str, data_dir: Path) -> Hook:
-    """`hook({"hook_event_name": …})`: the output of `pgmem hook`, as JSON; None if it prints nothing. It never fails."""
+    """`hook({"hook_event_name": …})`: the output of `pgmem hook`, as JSON; None if there is none. It never fails."""
 
     def hook(event: dict[str, Any] | str, *arguments: str, **environment: str) -> Any:
         sent = event if isinstance(event, str) else json.dumps(event)

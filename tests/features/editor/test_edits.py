@@ -1,4 +1,4 @@
-"""The hook of an edit: memories that name the file come, in a project with cards or without, and nothing of another file."""
+"""The hook of an edit: memories that name the file come, with cards or without, and none of another file."""
 
 from __future__ import annotations
 

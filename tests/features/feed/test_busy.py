@@ -22,7 +22,7 @@ pytestmark = pytest.mark.anyio
 
 @pytest.mark.direct("it makes the tables of a store slow")
 async def test_a_slow_store_is_sent_a_page_once(pair: Pair) -> None:
-    """A change that waited for another transaction was sent and checked again each time, with all that came after it."""
+    """A change that waited for another transaction was sent and checked again each time, with all behind it."""
     laptop, server = pair
     await laptop.save_session("open", "shop")
     await exchange(laptop, server.dsn)
