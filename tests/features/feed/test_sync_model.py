@@ -251,7 +251,7 @@ def test_a_decision_made_in_two_stores_is_one_although_one_of_them_has_replaced_
 def test_a_relation_that_a_person_removed_does_not_come_back_when_the_other_store_runs_the_exchange(
     stores: list[Store],
 ) -> None:
-    """The second exchange is run by the store that had not run the first: it knew nothing of its own sent changes."""
+    """The second exchange is run by the store that had not run the first: it knew nothing of the changes it had sent."""
     invoice = "Pay by invoice only"
     play(
         stores,
