@@ -237,7 +237,7 @@ def test_a_pattern_of_another_tenant_is_not_a_repeat(meet: Meet, alice: Session,
 
 
 def test_a_scope_of_chosen_names_holds_nobody_up(alice: Session, carol: Session, connection: Session) -> None:
-    """Of locks only the key decides, so that a chosen text must not reach it."""
+    """Only the key of a lock decides, so that a chosen text must not reach it."""
     own, hers = (number(connection, f"proj-{user}") for user in ("alice", "carol"))
     victim = hashed(old_text("globex", "carol", str(hers), "EntityFact"))
     focus = collide(old_text("acme", "alice", f"{own}/", "")[:-1], "\x1eEntityFact", victim)
