@@ -44,3 +44,16 @@ def test_each_thing_that_a_feature_brings_is_there() -> None:
     assert [name for name in registry.AT_ONCE.values() if not hasattr(import_module(name), "read")] == []
     needed = {name for _, names in registry.by_feature("NEEDS") for name in names}
     assert {f"pgmem.features.{name}" for name in needed} <= set(registry.FEATURES)
+
+
+@pytest.mark.parametrize("feature", registry.FEATURES)
+def test_the_page_of_a_feature_names_its_verbs_tables_and_commands(feature: str) -> None:
+    name = feature.rpartition(".")[2]
+    page = (ROOT / "docs" / "features" / f"{name}.md").read_text(encoding="utf-8")
+    sql = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "sql" / "features" / name).glob("*.sql")
+    )
+    brought = set(re.findall(r"declare_(?:verb|table)\('(\w+)'", sql))
+    brought |= {*getattr(import_module(feature), "COMMANDS", {})}
+    named = set(re.findall(r"`([\w-]+)`", page))
+    assert brought <= named
