@@ -179,12 +179,20 @@ def translate() -> Iterator[None]:
     Raises:
         PgmemError: the class that belongs to the SQLSTATE.
         InvalidArgument: also if a value cannot be converted to its type (class 22), such as a malformed UUID.
+        DatabaseUnavailable: also if a pooler lost a prepared statement; nothing was done.
     """
     try:
         yield
     except psycopg.Error as error:
         if error.sqlstate is not None and (cls := _BY_SQLSTATE.get(error.sqlstate)):
             raise cls(error.diag.message_primary or str(error)) from error
+        if isinstance(
+            error, psycopg.errors.InvalidSqlStatementName | psycopg.errors.DuplicatePreparedStatement
+        ):
+            raise DatabaseUnavailable(
+                "A pooler gives each transaction another connection, and prepared statements belong to one: "
+                "unset PGMEM_PREPARE."
+            ) from error
         if isinstance(error, psycopg.DataError):
             raise InvalidArgument(
                 f"A value cannot be read: {error.diag.message_primary or error}."
