@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -15,7 +16,7 @@ from typer.testing import CliRunner
 from pgmem import Memory
 from pgmem.cli import app
 from pgmem.errors import InvalidArgument, UnsuitableDatabase
-from pgmem.features.cells.directory import Directory
+from pgmem.features.cells.directory import LOGINS, Directory
 from pgmem.settings import Settings
 from tests.conftest import caller
 from tests.core.schema.test_publication import WITHOUT_KEY
@@ -332,3 +333,9 @@ def test_the_command_line_shows_the_cells(fleet: Fleet) -> None:
     assert '"up": true' in run("status", "--json")
     org = fleet.org_in(1, f"cli{name()}")
     assert '"cell": 1' in run("where", org, "--json")
+
+
+def test_the_guide_names_each_login_of_the_auth_file() -> None:
+    """An operator found the names nowhere."""
+    page = (Path(__file__).parents[3] / "docs/how-to/run-in-cells.md").read_text(encoding="utf-8")
+    assert re.findall(r'^"(\w+)" "PASSWORD"$', page, re.MULTILINE) == list(LOGINS)
