@@ -84,7 +84,8 @@ async def vectors_of(provider: EmbeddingProvider, texts: Sequence[str]) -> list[
     """
     wholes = [text.replace(TITLE_END, " ") for text in texts]
     titles = [title_of(text) for text in texts]
-    vectors = [*map(listed, await provider.embed_batch([*wholes, *(title for title in titles if title)]))]
+    found = await provider.embed_batch([*wholes, *(title for title in titles if title)])
+    vectors = [each if isinstance(each, list) else listed(each) for each in found]  # those of pgmem are lists
     of_titles = iter(vectors[len(texts) :])
     made = []
     for vector, title in zip(vectors, titles, strict=False):

@@ -84,14 +84,15 @@ class PgGraphStore(_OnDatabase):
             InvalidArgument: the label is unknown or written by a save verb, the key field is not the label's, or the
                 length of the vector is not the model's.
         """
-        if embedding is not None:
-            await self._require_vector(embedding)
+        vector = None if embedding is None else listed(embedding)
+        if vector is not None:
+            await self._require_vector(vector)
         named = await self._key_field(label)
         if named is not None and key_field != named:
             raise InvalidArgument(f"A {label} is named by its {named}, not by {key_field}.")
         sent: dict[str, Any] = {"label": label, "key": key_value, "properties": dict(properties)}
-        if embedding is not None:
-            sent |= {"model": self._model, "vector": listed(embedding)}
+        if vector is not None:
+            sent |= {"model": self._model, "vector": vector}
         row = (await self.rows("merge_node", **sent))[0]
         node = await self._read(label, str(row["id"]))
         assert node is not None, "it has just been written"
@@ -339,9 +340,9 @@ class PgStore(PgGraphStore, PgVectorStore):
         self._model = model
 
     async def _require_vector(self, embedding: Sequence[float]) -> None:
-        if (length := len(listed(embedding))) != self.dimensions:
+        if len(embedding) != self.dimensions:
             raise InvalidArgument(
-                f"Model {self.model} has {self.dimensions} dimensions, this vector has {length}; "
+                f"Model {self.model} has {self.dimensions} dimensions, this vector has {len(embedding)}; "
                 "send vectors of that model."
             )
         await self._register()
