@@ -61,7 +61,7 @@ class Answer:
 
 
 class Gathering:
-    """An answer whose field `properties` gathers the other columns of a rows fields."""
+    """An answer whose field `properties` gathers the columns of a row that are none of its fields."""
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[Answer], handler: GetCoreSchemaHandler) -> CoreSchema:

@@ -370,8 +370,8 @@ def exit_on_error(action: Callable[[], T], dsn: str = "PGMEM_DSN") -> T:
     """Run an action; an error of pgmem or the database becomes one line on stderr and exit code 1.
 
     Args:
-        action: the verb of the question.
-        dsn: the source of the database's name, for the message.
+        action: the code to run.
+        dsn: the option or variable that named the database, for the message.
     """
     try:
         return action()
@@ -401,9 +401,9 @@ def with_memory(
 
     Args:
         settings: of the store.
-        use: the purpose.
+        use: the work with the memory.
         as_it_is: return the result unchanged; else without characters that control a terminal.
-        dsn: the source of the database's name, for the message of an error.
+        dsn: the option or variable that named the database, for the message of an error.
     """
     import anyio
 

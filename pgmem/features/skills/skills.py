@@ -26,7 +26,7 @@ class Skill:
 
     Attributes:
         path: where it lies in the names of skills, such as `shop/deploy`; its last part is the name.
-        frontmatter: the fields with which its SKILL.md begins with.
+        frontmatter: the fields with which its SKILL.md begins.
         text: its whole SKILL.md.
     """
 

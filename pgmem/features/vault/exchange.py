@@ -1,11 +1,9 @@
 """Keeping a vault and a store in step.
 
-Each note is compared with its memory field by field, and both with the state in which they last agreed
-(matching). A change on one side goes to the other. A field that changed on both sides to different values is
-a conflict: the note of the person stays as it is, and the store's text is written beside it until the person
-    deletes that copy. A
-note from before they agreed, which a checkout brings back with or without its id, replaces nothing in the
-store. Every step can
+Each note is compared with its memory field by field, and both with the state in which they last agreed (matching).
+A change on one side goes to the other. A field that changed on both sides to different values is a conflict: the note
+of the person stays as it is, and the store's text is written beside it until the person deletes that copy. A note from
+before they agreed, which a checkout brings back with or without its id, replaces nothing in the store. Every step can
 be repeated, so that a run that was killed is taken up by the next one.
 """
 

@@ -2,8 +2,7 @@
 
 An agent follows such a file, so it holds only the words of persons: their instructions and their decisions.
 
-All bytes outside of the two marks stay as they are. The opening mark holds the hash of pgmem's text, so that
-a
+All bytes outside of the two marks stay as they are. The opening mark holds the hash of pgmem's text, so that a
 change by hand is noticed: it becomes a proposal for review and is never overwritten before.
 """
 

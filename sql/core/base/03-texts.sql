@@ -91,8 +91,9 @@ language sql immutable parallel safe set search_path = pgmem, pg_temp as $$
   select case when p_label = 'Context' and not starts_with(p_props ->> 'content', rtrim(p_title, '…'))
     then left(concat_ws(': ', p_title, p_props ->> 'content'), 200) else left(p_title, 200) end;
 $$;
-comment on function pgmem.list_title is 'The title of a memory where a list shows no text of it: of a note with the beginning
-  of its text.';
+comment on function pgmem.list_title is
+  'The title of a memory where a list shows no text of it: of a note with the beginning '
+  'of its text.';
 
 
 create or replace function pgmem.short_name(p_title text) returns text

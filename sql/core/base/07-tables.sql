@@ -40,8 +40,8 @@ language sql set search_path = pgmem, pg_temp as $$
   from pgmem.table_rule t;
 $$;
 comment on function pgmem.declare_table is
-  'Declare a table: whose its rows are, and the rules that follow from that; the comments on pgmem.table_rule say how to read
-  it.';
+  'Declare a table: whose its rows are, and the rules that follow from that; the comments on pgmem.table_rule say how to read '
+  'it.';
 
 
 create or replace function pgmem.secure_table(p_name text) returns boolean

@@ -194,8 +194,8 @@ language sql stable rows 4 set search_path = pgmem, pg_temp as $$
   from held h;
 $$;
 comment on function pgmem.state_regions is
-  'When each state of a node is true, for who knows all that was recorded: its period without the parts that others have
-  taken.';
+  'When each state of a node is true, for who knows all that was recorded: its period without the parts that others have '
+  'taken.';
 
 
 -- Where another state on record has become the present one since the node was written, that state is read in its place.

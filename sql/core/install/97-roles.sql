@@ -110,8 +110,8 @@ begin
 end;
 $$;
 comment on function pgmem.revoke_from_all is
-  'Take from PUBLIC the rights that allow one login to stop the whole server, as far as the caller may; open_to_all names the
-  rest.';
+  'Take from PUBLIC the rights that allow one login to stop the whole server, as far as the caller may; open_to_all names the '
+  'rest.';
 
 
 create or replace function pgmem.give_to_owner(p_owner name) returns void

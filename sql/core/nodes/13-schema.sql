@@ -205,8 +205,9 @@ begin
   return p_name;
 end;
 $$;
-comment on function pgmem.require_name is 'A name of the vocabulary; one of another form is an error that names the broken
-  rule.';
+comment on function pgmem.require_name is
+  'A name of the vocabulary; one of another form is an error that names the broken '
+  'rule.';
 
 
 create or replace function pgmem.require_memory_label(p_label text) returns pgmem.label

@@ -223,8 +223,9 @@ language sql immutable parallel safe
 begin atomic
   select p_by in ('UserPromptSubmit', 'BeforeAgent', 'beforeSubmitPrompt');
 end;
-comment on function pgmem.is_prompt is 'Whether memories were brought by the event of a hook at which a person sends a
-  prompt.';
+comment on function pgmem.is_prompt is
+  'Whether memories were brought by the event of a hook at which a person sends a '
+  'prompt.';
 
 
 create or replace function pgmem.is_noise(p_seq bigint, p_tenants text[]) returns boolean

@@ -10,8 +10,9 @@
 -- The weight of a word is its rarity in the scope, 0 to 1. The name of a product of the same kind (rivals) counts 0.7 of it:
 -- who is about to use React is to know that the frontend is in Svelte. Words of talk do not count, and common words
 -- (file, line, day) and the verb of work that a sentence begins with (delete, sort) a half. The cosine alone says little:
--- those of one prompt are all high or all low. In a small store the mean and the deviation of ten usual decisions are added. The hook brings nothing where words and
--- likest together are little (pgmem/features/editor/events.py).
+-- those of one prompt are all high or all low. So that a small store has a mean and a deviation, those of ten usual
+-- decisions are added. The hook brings nothing where words and likest together are little
+-- (pgmem/features/editor/events.py).
 --
 -- A sentence in another language than the store is compared by the words that it shares alone: names, and terms of the trade.
 -- A long prompt is read at its beginning and at its end: a pasted text comes before the question or behind it.
@@ -120,8 +121,8 @@ begin atomic
     last,second,minut,hour,day,week,month,year,time,long,old,bring,keep,take,get,return,start,begin,end,page}'::text[];
 end;
 comment on function pgmem.common_words is
-  'Lexemes that say little of the subject of a task: by which any work on a program is described, numbers, and lengths of
-  time.';
+  'Lexemes that say little of the subject of a task: by which any work on a program is described, numbers, and lengths of '
+  'time.';
 
 
 create or replace function pgmem.content_sentences(p_prompt text, p_config text)

@@ -294,8 +294,8 @@ begin
 end;
 $$;
 comment on function pgmem.search_known is
-  'Memories that were true, or on record, at a time and hold words of a query, best first by full text, as results of a
-  search.';
+  'Memories that were true, or on record, at a time and hold words of a query, best first by full text, as results of a '
+  'search.';
 
 
 select pgmem.declare_answer('keyed_memory', $$

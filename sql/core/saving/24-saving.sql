@@ -105,8 +105,9 @@ language sql immutable parallel safe
 begin atomic
   select format('A person decides: pgmem review (%s).', p_outcomes);
 end;
-comment on function pgmem.review_step is 'The next step of a save that waits for a person, with the outcomes that it can
-  have.';
+comment on function pgmem.review_step is
+  'The next step of a save that waits for a person, with the outcomes that it can '
+  'have.';
 
 
 create or replace function pgmem.review_message(p_node pgmem.node, p_caller pgmem.caller) returns text

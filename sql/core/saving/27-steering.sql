@@ -378,8 +378,9 @@ begin
   return p_attempt;
 end;
 $$;
-comment on function pgmem.held_texts is 'A save as a caller may read it: a save that waits for a person is not read by
-  agents.';
+comment on function pgmem.held_texts is
+  'A save as a caller may read it: a save that waits for a person is not read by '
+  'agents.';
 
 
 create or replace function pgmem.steers(p_arguments jsonb, p_caller pgmem.caller) returns text

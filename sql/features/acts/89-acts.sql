@@ -1198,8 +1198,7 @@ begin
       select greatest(max(pgmem.rule_meets(r.words, r.concepts, r.kinds, m.standing, a.program, a.words, a.flags, a.concepts, a.names, a.paths, a.before, m.by = 'person')),
                max(case when a.program = '' and p_content is not null and pgmem.forbids_code(m.text, p_content) then 2 end)) as meets,
              not r.kinds && '{no,ask,only,before}' and bool_or(pgmem.names_act(m.text, a.program, a.words, a.args, a.concepts, case when a.program = '' then '{}' else a.paths end)) as named
-      from act a
-) f
+      from act a) f
     where (f.meets > 0 or f.named)
       -- A text that names a file of this name in another folder is about that one.
       and (p_names is null or pgmem.as_line(m.text) !~ pgmem.path_pattern(regexp_replace(p_path, '^.*/', ''), true)

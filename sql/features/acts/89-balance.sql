@@ -29,8 +29,9 @@ begin
   return v_gone;
 end;
 $$;
-comment on function pgmem.prune_acts is 'Remove records of acts older than recall_days; how many rows. Sessions of a trial
-  stay.';
+comment on function pgmem.prune_acts is
+  'Remove records of acts older than recall_days; how many rows. Sessions of a trial '
+  'stay.';
 select pgmem.declare_step('sweep', 'prune_acts');
 
 

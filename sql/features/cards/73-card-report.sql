@@ -279,5 +279,5 @@ language sql immutable set search_path = pgmem, pg_temp as $$
   order by 1;
 $$;
 comment on function pgmem.report_cards is
-  'The cards of a report in the order of their value: decisions, tests, companions, reverts, explanations in messages,
-  roles, owners, drafts.';
+  'The cards of a report in the order of their value: decisions, tests, companions, reverts, explanations in messages, '
+  'roles, owners, drafts.';

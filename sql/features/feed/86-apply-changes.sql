@@ -586,8 +586,9 @@ language sql immutable set search_path = pgmem, pg_temp as $$
     when p_change ->> 'kind' = 'unrelated' then jsonb_build_object('type', 'unrelated', 'src', p_change -> 'id',
       'rel', p_change -> 'label', 'dst', p_change -> 'other_id') end);
 $$;
-comment on function pgmem.change_line is 'The record of a change of a page, in the form of a line of an export; null for
-  none.';
+comment on function pgmem.change_line is
+  'The record of a change of a page, in the form of a line of an export; null for '
+  'none.';
 
 
 create or replace function pgmem.apply_lines(p_changes jsonb, p_kind text) returns table (
