@@ -48,6 +48,7 @@ _NOT_SAID = (
 _GUIDE = re.compile(r"# AGENTS\.md instructions[^\n]*\n+<INSTRUCTIONS>")
 _NO_ANSWER = re.compile(r"API Error: \d{3}\b[^\n]*|API Error: [^\n]*\([A-Z]+\)|No response requested\.")
 _ALONE = re.compile(r"/[A-Za-z][\w:.-]*\Z")
+_MOST_UNPAIRED = 8  # names; a text with more is none that a client wrote
 
 
 class Said(NamedTuple):
@@ -162,7 +163,7 @@ def _closing(text: str, first: re.Match[str], end: int, unpaired: set[str]) -> i
             that a text is read once for each name.
     """
     name = first[1]
-    if name not in unpaired:
+    if _may_pair(name, unpaired):
         depth = 1
         for tag in re.compile(rf"<(/?){re.escape(name)}(?=[\s>])").finditer(text, first.end(), end):
             depth += -1 if tag[1] else 1
@@ -175,15 +176,19 @@ def _closing(text: str, first: re.Match[str], end: int, unpaired: set[str]) -> i
 def _beginning(text: str, begin: int, last: re.Match[str], unpaired: set[str]) -> int:
     """Return where the element begins that a closing tag ends, as `_closing` pairs them; -1: it begins nowhere."""
     place, depth = last.start(), 1
-    while last[1] not in unpaired and depth:
+    while _may_pair(last[1], unpaired) and depth:
         opening = text.rfind(f"<{last[1]}", begin, place)
-        closing = text.rfind(f"</{last[1]}>", begin, place)
-        if opening < 0 and closing < 0:
+        if opening < 0:
             unpaired.add(last[1])
             break
-        place = max(opening, closing)
-        depth += 1 if closing > opening else -1
+        depth += text.count(f"</{last[1]}>", opening, place) - 1
+        place = opening
     return place if not depth else text.rfind(f"<{last[1]}", begin, last.start())
+
+
+def _may_pair(name: str, unpaired: set[str]) -> bool:
+    """Whether the tags of a name are still to be paired: each name that does not pair costs a reading of the text."""
+    return name not in unpaired and len(unpaired) < _MOST_UNPAIRED
 
 
 def _is_apart(text: str, begin: int, place: int) -> bool:

@@ -37,6 +37,15 @@ def test_no_text_takes_more_time_than_its_length(repeated: list[str], first: lis
     assert time.process_time() - began < 2  # 10 ms; a pattern that begins again takes a minute
 
 
+def test_a_text_is_not_read_again_for_each_name_that_does_not_pair() -> None:
+    text = "".join(
+        f"<x{number}-reminder><x{number}-reminder></x{number}-reminder>" for number in range(15_000)
+    )
+    began = time.process_time()
+    said(text)
+    assert time.process_time() - began < 2  # 50 ms; it took 20 s
+
+
 def test_what_was_put_in_is_left_out_whatever_its_tag_holds() -> None:
     assert said('Paint it. <pgmem-memory project="a<b>c">It was blue.</pgmem-memory>') == "Paint it."
     assert said("Paint it.\n<system-reminder>It was blue.</system-reminder>") == "Paint it."
