@@ -7,8 +7,8 @@
 --   vocabulary     () returns anything: follows labels and relations that are new (13-schema)
 --   renew NAME     () returns bigint: writes rows of an earlier release again; the rows written (87-renewal)
 --   export header  () returns jsonb: fields of the first line of an export (80-export)
---   installed      (given jsonb) returns anything: at the end of an install; given has cell, a number, and new_feed
---   (pgmem/install) trusted, reviewer   a function besides the verbs, which such logins may execute (97-roles)
+--   installed      (given jsonb) returns anything: at the end of an install; given has cell, a number, and new_feed (pgmem/install)
+--   trusted, reviewer   a function besides the verbs, which such logins may execute (97-roles)
 --
 -- Locks: the rows of pgmem.step, inside the upgrade's transaction.
 

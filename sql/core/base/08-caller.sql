@@ -198,8 +198,8 @@ comment on function pgmem.outranked is
 
 
 -- Who said it follows from the way in that wrote the present state, which only pgmem stamps:
---   cli, ui  a person: at a terminal, or signed in on the page. A memory that a person takes over or edits is theirs from
---   then on. mcp      an agent.
+--   cli, ui  a person: at a terminal, or signed in on the page. A memory that a person takes over or edits is theirs from then on.
+--   mcp      an agent.
 --   sdk      a program. So is LangGraph, an OpenAI session and the memory tool of Anthropic.
 --   sql      a session that names no way in: a program, or an agent with a login, as often as a person at psql. A login
 --            bound to a tenant is always sql. A person there names that: set pgmem.source = 'cli'.

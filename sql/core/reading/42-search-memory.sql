@@ -15,9 +15,8 @@
 --                          whatever else is asked; up to the best of the others where a place, a time, a person or a number
 --                          is asked for, which no instruction answers (0034, 0057)
 --   time               1   0.3 * short where the query asks when and the memory names a time: a long text names one anyway (0036)
---   usefulness         1   hybrid_usefulness_weight 0.1 * between -1 and 1, by its verdicts: used, wrong or outdated
---   (54-recall) citation           1   - 0.1 where a source of it no longer exists, half of it where one has changed
---   (53-sources); a turn
+--   usefulness         1   hybrid_usefulness_weight 0.1 * between -1 and 1, by its verdicts: used, wrong or outdated (54-recall)
+--   citation           1   - 0.1 where a source of it no longer exists, half of it where one has changed (53-sources); a turn
 --                          may expire
 --   date             0.4   1 where it is of the time that the query names, less by e for every week outside (0028)
 --   source          0.15   1 where the one writer that the query names wrote it (0028)
@@ -33,8 +32,7 @@
 --
 -- A score compares within one search. relevance compares between searches, stores and models: 1 / (1 + exp(-15 * (likeness
 -- - 0.3))), likeness = half the cosine + half of bm25 / most, 1.8 times most for a memory with a title, at most 1. The best
---   relevance
--- of all candidates says whether the search is answered (answered_yes, answered_no).
+-- relevance of all candidates says whether the search is answered (answered_yes, answered_no).
 --
 -- Locks: none.
 

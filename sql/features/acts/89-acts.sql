@@ -566,7 +566,6 @@ declare
   v_when     integer;
   v_word     text;
   v_kind     text;
-  v_stem     text;
   v_best     smallint := 0;
   v_level    smallint;
   v_no       boolean;
