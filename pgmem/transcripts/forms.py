@@ -1,9 +1,8 @@
 """The lines of the transcripts of each client: which hold turns, which are known to hold none, by whom.
 
-    claude-code  {type: user | assistant, uuid, message: {role, content}, origin?, isMeta?, isSidechain?, …};
-                 text that a person types while the agent works is {type: attachment, attachment: {type:
-    queued_command, prompt}} codex        {type, payload}: response_item with a message, and event_msg with
-    the typed text; before 0.40 the
+    claude-code  {type: user | assistant, uuid, message: {role, content}, origin?, isMeta?, isSidechain?, …}; text that
+                 a person types while the agent works is {type: attachment, attachment: {type: queued_command, prompt}}
+    codex        {type, payload}: response_item with a message, and event_msg with the typed text; before 0.40 the
                  messages bare
     cursor       {role, message: {content}}; typed text is in <user_query>
     gemini-cli   {id, type: user | gemini, content, displayContent?}
