@@ -73,7 +73,10 @@ begin
   if p_node.id <> v_id then
     insert into pgmem.imported (id, node_seq) values (v_id, p_node.seq);
   end if;
-  perform pgmem.import_versions(p_node, p_record -> 'versions', p_owner);
+  -- A new row has its periods already; to work them out anew would write it once more.
+  if p_record -> 'versions' <> '[]' then
+    perform pgmem.import_versions(p_node, p_record -> 'versions', p_owner);
+  end if;
   perform pgmem.import_parts(p_node, p_record);
   perform pgmem.import_vectors(p_node, case when p_vectors then p_record -> 'vectors' end);
   -- Who may decide on a rule here is believed that one was decided on.

@@ -484,15 +484,15 @@ begin
         'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))), '[]')
       from jsonb_array_elements(coalesce(p_record -> 'versions', '[]')) v));
     v_done := pgmem.import_node(p_node, p_record, p_owner, true);
-    v_old := pgmem.imported_node(p_node.id, p_owner);
     if v_purged is not null then
       -- Whoever had it purged may not purge this one; else it would be in one store and not in the other.
       delete from pgmem.tombstone t where t.id = p_node.id and t.tenant = any (p_owner.tenants);
     end if;
+    if v_done = 'taken' and (p_node.label <> 'Decision' or p_node.status <> 'active' or p_until is null) then
+      return v_done;
+    end if;
+    v_old := pgmem.imported_node(p_node.id, p_owner);
     if v_done = 'taken' then
-      if v_old.label <> 'Decision' or v_old.status <> 'active' or p_until is null then
-        return v_done;
-      end if;
       -- Near to one that the peer does not know: it was saved here since the peer was last sent changes.
       for v_near in select * from pgmem.near_since(v_old, p_since, p_until) loop
         perform pgmem.insert_edge(least((v_near.node).seq, v_old.seq), 'CONFLICTS_WITH',
@@ -591,45 +591,49 @@ comment on function pgmem.change_line is
   'none.';
 
 
-create or replace function pgmem.apply_lines(p_changes jsonb, p_kind text) returns table (
-  place integer,
-  change jsonb,
-  record jsonb
-)
+-- Once for a page: it is read for each kind.
+create or replace function pgmem.apply_lines(p_changes jsonb, out records jsonb[], out kinds text[])
 language sql immutable set search_path = pgmem, pg_temp as $$
-  select r.place::integer, r.value, r.record
-  from (select c.place, c.value, pgmem.change_line(c.value) as record
-        from jsonb_array_elements(p_changes) with ordinality as c(value, place)) r
-  where case
+  select array_agg(r.record order by r.place), array_agg(case
     when r.record ->> 'type' in ('label', 'relation', 'model') then 'vocabulary'
     when r.record ->> 'type' = 'node' then case when r.record ->> 'label' in ('Project', 'FocusArea')
       then r.record ->> 'label' else 'node' end
     when r.record ->> 'type' in ('edge', 'unrelated') then 'edge'
-    when r.record ->> 'type' = 'purge' then 'purge'
-    when r.record ->> 'type' = 'save' then 'save'
-    when r.record is not null then 'unknown' end = p_kind
-  order by case when p_kind = 'purge' then array_position('{FocusArea,Project}'::text[], r.record ->> 'label') end nulls first,
-    r.place;
+    when r.record ->> 'type' in ('purge', 'save') then r.record ->> 'type'
+    when r.record is not null then 'unknown' end order by r.place)
+  from (select c.place, pgmem.change_line(c.value) as record
+        from jsonb_array_elements(p_changes) with ordinality as c(value, place) offset 0) r;
 $$;
 comment on function pgmem.apply_lines is
-  'The changes of one kind in a page that bring a record, with their places; purged containers after their contents.';
+  'The records that the changes of a page bring, each at its place, and the kind of each; null for a change without one.';
+
+
+-- Purged containers after their contents.
+create or replace function pgmem.places_of_kind(p_records jsonb[], p_kinds text[], p_kind text) returns integer[]
+language sql immutable set search_path = pgmem, pg_temp as $$
+  select array_agg(k.place::integer order by
+    case when p_kind = 'purge' then array_position('{FocusArea,Project}'::text[], p_records[k.place] ->> 'label') end nulls first,
+    k.place)
+  from unnest(p_kinds) with ordinality as k(kind, place) where k.kind = p_kind;
+$$;
+comment on function pgmem.places_of_kind is 'The places in a page of the records of one kind, in the order in which they are taken.';
 
 
 -- Projects before their contents, as in every save.
-create or replace function pgmem.lock_purged(p_changes jsonb, p_caller pgmem.caller) returns void
+create or replace function pgmem.lock_purged(p_records jsonb[], p_kinds text[], p_caller pgmem.caller) returns void
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_keys bigint[];
 begin
   select array_agg(n.scope_key) into v_keys
-  from pgmem.apply_lines(p_changes, 'purge') l
+  from unnest(p_records, p_kinds) as l(record, kind)
   cross join lateral pgmem.imported_node(case when pgmem.is_uuid(l.record ->> 'id') then (l.record ->> 'id')::uuid end,
     pgmem.import_owner(l.record, p_caller, false)) n
-  where n.seq is not null;
+  where l.kind = 'purge' and n.seq is not null;
   if v_keys is not null then
     perform pgmem.lock_scopes(array(
       select pgmem.scope_key((pgmem.import_owner(l.record, p_caller, false)).tenant, null, 'Project')
-      from pgmem.apply_lines(p_changes, 'Project') l));
+      from unnest(p_records, p_kinds) as l(record, kind) where l.kind = 'Project'));
     perform pgmem.lock_scopes(v_keys);
   end if;
 end;
@@ -677,10 +681,13 @@ language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_caller pgmem.caller := pgmem.require_writer();
   v_kind   text;
-  v_line   record;
+  v_kinds  text[];
+  v_lines  jsonb[];
+  v_line   jsonb;
+  v_places integer[];
+  v_place  integer;
   v_owner  pgmem.caller;
   v_nodes  pgmem.node[];
-  v_lines  jsonb[];
   v_rows   jsonb[] := '{}';
   v_row    jsonb;
   v_done   text;
@@ -695,65 +702,69 @@ begin
     raise exception using errcode = 'PM001',
       message = 'changes must be a list; send those of a page that changes has returned with content.';
   end if;
+  select l.records, l.kinds into v_lines, v_kinds from pgmem.apply_lines(p_changes) l;
   begin
     -- No id lives again after its purge, so a purge comes before the memory that was saved after it under the same name.
     foreach v_kind in array '{vocabulary,purge,Project,FocusArea,node,edge,save,unknown}'::text[] loop
+      v_places := pgmem.places_of_kind(v_lines, v_kinds, v_kind);
+      continue when v_places is null;
       v_nodes := '{}';
-      v_lines := '{}';
       if v_late then
         null;
       elsif v_kind = 'purge' then
-        perform pgmem.lock_purged(p_changes, v_caller);
+        perform pgmem.lock_purged(v_lines, v_kinds, v_caller);
       elsif v_kind in ('Project', 'FocusArea', 'node') then
-        for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
+        foreach v_place in array v_places loop
           begin
-            v_line.record := pgmem.as_arrived(v_line.record, v_caller);
-            v_owner := pgmem.import_owner(v_line.record, v_caller, false);
-            v_nodes[v_line.place] := pgmem.import_place(v_line.record, v_owner);
-            v_lines[v_line.place] := v_line.record;
+            v_lines[v_place] := pgmem.as_arrived(v_lines[v_place], v_caller);
+            v_owner := pgmem.import_owner(v_lines[v_place], v_caller, false);
+            v_nodes[v_place] := pgmem.import_place(v_lines[v_place], v_owner);
           exception when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
             or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM010' or sqlstate 'PM011' then
-            v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
+            v_rows[v_place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
           end;
         end loop;
         perform pgmem.lock_scopes(array(select n.scope_key from unnest(v_nodes) n where n.scope_key is not null));
       end if;
-      for v_line in select * from pgmem.apply_lines(p_changes, v_kind) loop
-        continue when v_rows[v_line.place] is not null;
+      foreach v_place in array v_places loop
+        continue when v_rows[v_place] is not null;
         -- Others wait for the locks of this transaction. So many are taken in any case, so that whoever sends the rest comes to an end.
         v_late := v_late or not p_dry_run and v_count >= 50 and clock_timestamp() > v_began + interval '0.5 seconds';
         if v_late then
-          v_rows[v_line.place] := '{"outcome": "waits"}';
+          v_rows[v_place] := '{"outcome": "waits"}';
           continue;
         end if;
         v_count := v_count + 1;
         begin
-          v_line.record := coalesce(v_lines[v_line.place], pgmem.as_arrived(v_line.record, v_caller));
-          v_owner := pgmem.import_owner(v_line.record, v_caller, false);
-          v_done := case v_line.record ->> 'type'
-            when 'node' then pgmem.apply_node(v_nodes[v_line.place], v_line.record, v_owner, v_caller, p_since, p_until)
-            when 'purge' then pgmem.apply_purge(v_line.record, v_owner, v_caller)
-            when 'edge' then pgmem.apply_edge(v_line.record, v_caller)
-            when 'unrelated' then pgmem.remove_edge(v_line.record, v_caller)
-            when 'save' then pgmem.apply_review(v_line.record, v_owner, v_caller)
-            when 'label' then pgmem.apply_word(v_line.record, v_caller)
-            when 'relation' then pgmem.apply_word(v_line.record, v_caller)
+          v_line := v_lines[v_place];
+          if v_nodes[v_place] is null then
+            v_line := pgmem.as_arrived(v_line, v_caller);
+          end if;
+          v_owner := pgmem.import_owner(v_line, v_caller, false);
+          v_done := case v_line ->> 'type'
+            when 'node' then pgmem.apply_node(v_nodes[v_place], v_line, v_owner, v_caller, p_since, p_until)
+            when 'purge' then pgmem.apply_purge(v_line, v_owner, v_caller)
+            when 'edge' then pgmem.apply_edge(v_line, v_caller)
+            when 'unrelated' then pgmem.remove_edge(v_line, v_caller)
+            when 'save' then pgmem.apply_review(v_line, v_owner, v_caller)
+            when 'label' then pgmem.apply_word(v_line, v_caller)
+            when 'relation' then pgmem.apply_word(v_line, v_caller)
             when 'model' then 'present' end;
           if v_done is null then
             raise exception using errcode = 'PM001', message = format(
-              case v_line.record ->> 'type' when 'unreadable' then 'It cannot be read: %2$s.'
+              case v_line ->> 'type' when 'unreadable' then 'It cannot be read: %2$s.'
                 else 'Its type %1$s is not known to this release: upgrade pgmem.' end,
-              left(v_line.record ->> 'type', 80), v_line.record ->> 'reason');
+              left(v_line ->> 'type', 80), v_line ->> 'reason');
           end if;
-          v_rows[v_line.place] := jsonb_build_object('outcome', case v_done when 'joined' then 'updated' else v_done end);
+          v_rows[v_place] := jsonb_build_object('outcome', case v_done when 'joined' then 'updated' else v_done end);
           if v_done in ('taken', 'updated') then
-            v_src := v_src || coalesce(v_line.record ->> 'src', v_line.record ->> 'id')::uuid;
-            v_dst := v_dst || coalesce(v_line.record ->> 'dst', v_line.record ->> 'id')::uuid;
+            v_src := v_src || coalesce(v_line ->> 'src', v_line ->> 'id')::uuid;
+            v_dst := v_dst || coalesce(v_line ->> 'dst', v_line ->> 'id')::uuid;
           end if;
         exception
           when integrity_constraint_violation or data_exception or program_limit_exceeded or sqlstate 'PM001'
             or sqlstate 'PM002' or sqlstate 'PM004' or sqlstate 'PM010' or sqlstate 'PM011' or sqlstate 'PM099' then
-            v_rows[v_line.place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
+            v_rows[v_place] := jsonb_build_object('outcome', 'refused', 'reason', sqlerrm);
         end;
       end loop;
     end loop;
