@@ -66,12 +66,13 @@ comment on function pgmem.segment is
 -- Nested replacements, which cost a tenth of a translation by a list. The camel of a name is cut before a capital that
 -- follows a small letter, and before the last one of several: "parseHTTPBody" has three parts.
 create or replace function pgmem.parted(p_text text) returns text
-language sql immutable strict parallel safe
+language sql immutable parallel safe
 begin atomic
-  select pgmem.segment(regexp_replace(
-    replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(p_text,
+  select regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
+    -- Most texts are plain ASCII, which has nothing to segment.
+    case when octet_length(p_text) = length(p_text) then p_text else pgmem.segment(p_text) end,
       '.', ' '), '_', ' '), '/', ' '), ':', ' '), '-', ' '), '@', ' '), '\', ' '), '+', ' '), '<', ' '), '>', ' '), '=', ' '),
-    '(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])', ' ', 'g'));
+    '(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])', ' ', 'g');
 end;
 comment on function pgmem.parted is
   'A text with its names taken apart: paths, versions, flags, snake_case and camelCase become words, CJK runs pairs.';
@@ -82,7 +83,7 @@ create or replace function pgmem.wholes(p_text text) returns text[]
 language sql immutable strict parallel safe
 begin atomic
   select coalesce(array_agg(distinct '=' || lower(m.whole[1])), '{}')
-  from regexp_matches(pgmem.segment(p_text),
+  from regexp_matches(case when octet_length(p_text) = length(p_text) then p_text else pgmem.segment(p_text) end,
     '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*(?:[a-z][A-Z]|[A-Z0-9][A-Z][a-z])\w*', 'g') as m(whole)
   where length(m.whole[1]) <= 100;
 end;
@@ -107,10 +108,13 @@ comment on function pgmem.stop_words_in is 'How many stop words of each language
 -- of its neighbours.
 create or replace function pgmem.language_of(p_text text) returns text
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
+declare
+  v_begins text := lower(left(p_text, 600));
 begin
-  if p_text ~ '[\u0400-\u04ff]' then
+  if octet_length(p_text) <> length(p_text) and p_text ~ '[\u0400-\u04ff]' then
     return 'russian';
-  elsif lower(left(p_text, 600)) ~ '\mthe\M.*\m(the|and|of|to|is|in)\M' then
+  elsif strpos(v_begins, ' the ') > 0
+      and substr(v_begins, strpos(v_begins, ' the ') + 4) like any ('{"% of %","% and %","% to %","% is %","% in %","% the %"}') then
     return null;
   end if;
   return (select nullif(s.language, 'english') from pgmem.stop_words_in(p_text) s

@@ -16,7 +16,7 @@ language plpgsql immutable parallel safe as $$
 begin
   -- Most texts are plain ASCII on one line, and the test costs a tenth of the replacement.
   if left(p_text, 160) ~ '[^ -~]|  ' then
-    p_text := regexp_replace(left(p_text, 1000), '\s+', ' ', 'g');
+    p_text := regexp_replace(left(p_text, 1000), '\s{2,}|[^\S ]', ' ', 'g');
   end if;
   return case when length(p_text) > 160 then left(p_text, 159) || '…' else p_text end;
 end;

@@ -80,7 +80,7 @@ declare
   v_text text := btrim(regexp_replace(p_text, '[\x01-\x08\x0b-\x1f\x7f]', '', 'g'), e' \t\n');
   v_setting text;
 begin
-  if octet_length(v_text) > length(v_text) then
+  if octet_length(v_text) > length(v_text) and v_text is not nfc normalized then
     v_text := normalize(v_text, NFC);
   end if;
   if coalesce(v_text, '') = '' then

@@ -17,16 +17,14 @@ create or replace function pgmem.lexemes_of(p_config text, p_text text, p_title 
 language plpgsql stable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_config regconfig := p_config::regconfig;
-  v_parted text := pgmem.parted(p_text);
+  v_parted text := pgmem.parted(substr(p_text, coalesce(length(p_title), 0) + 1));
+  v_title  text := pgmem.parted(p_title);
   v_more   text[] := pgmem.wholes(p_text);
   v_camel  text;
-  v_tsv    tsvector;
+  v_tsv    tsvector := to_tsvector(v_config, v_parted);
 begin
-  if p_title is null then
-    v_tsv := to_tsvector(v_config, v_parted);
-  else
-    v_tsv := setweight(to_tsvector(v_config, pgmem.parted(p_title)), 'A')
-      || to_tsvector(v_config, pgmem.parted(substr(p_text, length(p_title) + 1)));
+  if p_title is not null then
+    v_tsv := setweight(to_tsvector(v_config, v_title), 'A') || v_tsv;
   end if;
   if v_more <> '{}' then
     v_camel := (select string_agg(substr(w, 2), ' ') from unnest(v_more) w where w ~ '^=[^\W_]+$');
@@ -34,7 +32,7 @@ begin
       v_more := v_more || tsvector_to_array(to_tsvector(v_config, v_camel));
     end if;
   end if;
-  v_more := v_more || pgmem.own_stems(v_parted, p_config);
+  v_more := v_more || pgmem.own_stems(concat(v_title, v_parted), p_config);
   return case when v_more = '{}' then v_tsv else v_tsv || array_to_tsvector(v_more) end;
 end;
 $$;
