@@ -477,6 +477,32 @@ comment on function pgmem.is_named_in is
   'Whether a name or an alias of a named memory is a whole part of a query (as_name).';
 
 
+-- A word begins where no letter or digit comes before, and where a name in camelCase is cut; signs and CJK anywhere.
+create or replace function pgmem.nth_word(p_text text, p_begins text, p_number integer) returns integer
+language plpgsql immutable parallel safe as $$
+declare
+  v_pieces text[] := string_to_array(lower(p_text), p_begins);
+  v_at     integer := 0;  -- of the character before the place
+  v_last   text;
+begin
+  for place in 1 .. cardinality(v_pieces) - 1 loop
+    v_at := v_at + length(v_pieces[place]) + case when place > 1 then length(p_begins) else 0 end;
+    v_last := right(case when place > 1 then p_begins else '' end || v_pieces[place], 1);
+    if v_last = upper(v_last) and v_last not between '0' and '9' or p_begins !~ '^[a-z0-9]'
+        or substr(p_text, v_at, 3) ~ '^([a-z][A-Z]|[A-Z0-9][A-Z][a-z])' then
+      p_number := p_number - 1;
+      if p_number = 0 then
+        return v_at + 1;
+      end if;
+    end if;
+  end loop;
+  return null;
+end;
+$$;
+comment on function pgmem.nth_word is
+  'The place in a text where a word that begins so begins for the nth time, in any case; null: it does so less often.';
+
+
 -- The excerpt of a long text: the stretch that holds the rarest words and pairs of adjacent ones, each counted
 -- once; the first of equals.
 -- Twelve words find it as well as all of a long query, and a word that the text holds more than thirty times says nothing
@@ -509,7 +535,6 @@ declare
   v_ends   integer;
   v_at     integer;
   v_next   integer;
-  v_parted text := p_text;
 begin
   select array_agg(p_lexemes[r.place] order by r.place), array_agg(p_weights[r.place] order by r.place) into v_words, v_weight
   from (select p.place from unnest(coalesce(p_places, '{1,2,3,4,5,6,7,8,9,10,11,12}')) as p(place)
@@ -518,7 +543,9 @@ begin
          array_agg(h.number order by h.word, h.rare) into v_word, v_rare, v_number
   from (select w.word::integer as word, u.rare::integer as rare, w.number::integer as number
         from (select r.rare, u.positions, min(cardinality(u.positions)) over () as least
-              from unnest(v_words) with ordinality as r(word, rare) join unnest(p_tsv) as u(lexeme, positions, weights)
+              from unnest(v_words) with ordinality as r(word, rare)
+              -- B is the weight of no word of a text: those of the query alone are taken apart.
+              join unnest(ts_filter(setweight(p_tsv, 'B', v_words), '{b}')) as u(lexeme, positions, weights)
                 on u.lexeme = r.word) u
         cross join unnest(u.positions) with ordinality as w(word, number)
         where cardinality(u.positions) <= greatest(30, u.least)) h;
@@ -555,19 +582,9 @@ begin
     end if;
   end loop;
   if v_begins is not null then
-    -- Where a name is cut, as it was indexed; CJK runs stay as they are written.
-    v_parted := case when p_text ~ '[a-z0-9][A-Z]|[A-Z][A-Z][a-z]' and p_text !~ '[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af]'
-      then pgmem.parted(p_text) else replace(p_text, '_', ' ') end;
     -- Found by the word of the window that occurs least often before it; the first word comes before that one.
     v_next := (select place from generate_series(v_begins, v_ends) as place order by v_number[place], place limit 1);
-    v_found := rtrim(v_words[v_rare[v_next]], 'i');
-    v_at := nullif(regexp_instr(v_parted, concat(case when v_found ~ '^[a-z0-9]' then '\m' else '' end, pgmem.literal(v_found)),
-      1, v_number[v_next], 0, 'i'), 0);
-    -- Back to the text: it lacks the blanks that cut names before that place.
-    if length(v_parted) > length(p_text) then
-      v_ends := v_at - length(pgmem.parted(left(p_text, v_at))) + v_at;
-      v_at := v_at - length(pgmem.parted(left(p_text, v_ends))) + v_ends;
-    end if;
+    v_at := pgmem.nth_word(p_text, rtrim(v_words[v_rare[v_next]], 'i'), v_number[v_next]);
     v_from := greatest(1, v_at - 6 * (v_word[v_next] - v_word[v_begins]));
   end if;
   v_from := coalesce(v_from, 1);

@@ -12,6 +12,7 @@ from psycopg.rows import DictRow
 from pgmem import Memory
 from pgmem.embeddings.text import TITLE_END, vectors_of
 from tests.core.search.conftest import Open, Table
+from tests.fixtures.verbs import Rows
 
 pytestmark = pytest.mark.anyio
 
@@ -27,6 +28,20 @@ NAMES = {
     "PILOT_LOG_DIR": ("pilot log", "pilotLogDir", "pilot_log_dir"),
     "parseHTTPBody": ("http body", "parse_http_body", "parsehttpbody"),
 }
+
+
+def test_the_nth_word_is_counted_as_the_index_has_it(rows: Rows) -> None:
+    """Not inside a word, but where a name in camelCase is cut; its place is that of the text as it is written."""
+    text = "Apart, an art_deco chart: ART of partArt, 2art HTTPArt"
+    for number, expected in enumerate(("art_deco", "ART of", "Art,", "Art"), 1):
+        (row,) = rows("select pgmem.nth_word(%s, 'art', %s) as at", text, number)
+        assert text[row["at"] - 1 :].startswith(expected), number
+    (row,) = rows(
+        "select pgmem.nth_word(%s, 'art', 5) as more, pgmem.nth_word('art', 'art', 1) as all, pgmem.nth_word('', 'a', 1) as none,"
+        " pgmem.nth_word('a', '', 1) as empty, pgmem.nth_word('ab→→', '→', 2) as sign",
+        text,
+    )
+    assert row == {"more": None, "all": 1, "none": None, "empty": None, "sign": 4}
 
 
 @pytest.fixture
