@@ -91,9 +91,11 @@ comment on function pgmem.reflection_hint is
 create or replace function pgmem.rule_step(p_id uuid) returns text
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 begin
-  return (select 'It is kept as an ordinary note. As a rule for every session it waits for the yes of the person you work for: '
-                 'mention it to that person (pgmem review).'
-          from pgmem.visible_node n where n.id = p_id and pgmem.waits_as_rule(row(n.*)::pgmem.node));
+  -- By its key first: few memories are rules, and to find whom the caller sees costs more than to save this.
+  return case when exists (select from pgmem.node n where n.id = p_id and n.instructs) then (
+    select 'It is kept as an ordinary note. As a rule for every session it waits for the yes of the person you work for: '
+           'mention it to that person (pgmem review).'
+    from pgmem.visible_node n where n.id = p_id and pgmem.waits_as_rule(row(n.*)::pgmem.node)) end;
 end;
 $$;
 comment on function pgmem.rule_step is
