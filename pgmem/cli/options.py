@@ -196,6 +196,19 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
+def clock(what: str) -> Iterator[None]:
+    """Show one call that may take long, and for how long it has run, on stderr, if that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    shown = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*shown, console=console, transient=True, disable=not console.is_terminal) as tasks:
+        tasks.add_task(what, total=None)
+        yield
+
+
+@contextmanager
 def steps(first: str = "", *, quiet: bool = False, lines: bool = True) -> Iterator[Callable[[str], object]]:
     """Show the step that is under way, on stderr: on a terminal in one line, which is written over.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -23,6 +23,7 @@ from pgmem.cli.options import (
     Rows,
     Store,
     Yes,
+    clock,
     facts,
     most,
     project_here,
@@ -77,8 +78,7 @@ def hygiene(call: Call, html: Html = None) -> None:
             return report, None
         return report, await _page(memory, await memory.memory_health(call.sent.get("project_id")), report)
 
-    console = terminal(quiet=store.as_json)
-    with console.status("Checking every memory…") if console.is_terminal else nullcontext():
+    with clock("Comparing all memories…"):
         report, text = store.run(look)
     _print_report(store, report, _hygiene(report), html, text)
 
@@ -94,7 +94,8 @@ def health(store: Store, project: Project = None, everywhere: Everywhere = False
             return state, None
         return state, await _page(memory, state, await memory.run_hygiene(asked, limit=100))
 
-    state, text = store.run(look)
+    with clock("Counting all memories…"):
+        state, text = store.run(look)
     _print_report(store, state, _health(state), html, text)
 
 

@@ -4,8 +4,8 @@
 -- Each check returns the seqs of its findings; hygiene_finding and save_finding turn one of these into the JSON object
 -- that a report shows, with the verb that repairs it and the arguments of that verb.
 --
--- near_duplicates is a set-similarity join over the words of every memory: exact, without an index, and by the prefix
--- of the rarest tokens, so that a store of half a million copies takes seconds.
+-- near_duplicates is a set-similarity join over the words of every memory: exact, without an index, by parts of the
+-- words that two near texts must share, so that the work grows as the store does.
 --
 -- Locks: none.
 
@@ -13,15 +13,16 @@
 -- The pairs are those of live memories of one label and scope whose search texts have a Jaccard similarity above 0.9,
 -- and those that share a content hash within their project.
 --
--- J > 0.9 of sets of n and m tokens needs an overlap o with 19 o > 9 (n + m). So the ceil(n / 10) rarest tokens of one
--- set hold one of the ceil(m / 10) rarest of the other, and with the first shared token at positions i and p,
--- o <= 1 + least(n - i, m - p). With k - 1 tokens more, both sets hold k shared ones among them. Any frozen order of
--- tokens is exact; rarest first keeps the candidates few. Equal sets are joined once: 668 copies of one text are one
--- set, not 222 778 comparisons.
+-- J > 0.9 of sets of n and m tokens allows fewer than (n + m) / 19 tokens that only one of them has. So where tokens are
+-- dealt into ceil((n + m) / 19) parts by their own bits, two near sets hold the same in one part at least: the sets are
+-- joined by what their parts hold. Sizes are in classes that grow by 1.3, as the number of parts must be one for both;
+-- a set near the end of its class is in the next one too. Sets of fewer than ten tokens are near no other. Equal sets
+-- are joined once: 668 copies of one text are one set, not 222 778 comparisons.
 --
--- Texts of few words share even their rarest one with a share of all others, and candidates grow as the square of the
--- store. So sets that share one token with more than 64 others are compared only where they share a second one, and a
--- third; unless that splits them no further, as with many near copies of one text. Before tokens are counted, 64 bits
+-- Texts of one template hold the same in many parts. A part that more than 64 sets share is compared only where these
+-- share one of their rarest tokens, too: the overlap o needs 19 o > 9 (n + m), so the ceil(n / 10) rarest of one set
+-- hold one of the ceil(m / 10) rarest of the other, and with that token at positions i and p, o <= 1 + least(n - i,
+-- m - p). Any frozen order of tokens is exact; rarest first keeps the candidates few. Before tokens are counted, 64 bits
 -- that each token flips say how many differ at least.
 create or replace function pgmem.near_duplicates(p_project_seq bigint, p_scope text) returns table (
   first_seqs bigint[],
@@ -53,55 +54,49 @@ as $$
            array_agg(m.seq order by m.seq) as seqs,
            (select bit_xor(1::bigint << (t.token & 63)::integer) from unnest(m.tokens) as t(token)) as bits
     from memory m where m.tokens is not null group by m.scope_key, m.tenant, m.tokens
+  ), part as materialized (
+    select s.id, p.key, count(*) over (partition by p.key) as sets
+    from token_set s
+    -- "offset 0" keeps both subqueries one a set: joined to all tokens at once they cost four times as much.
+    cross join lateral (
+      select g.class, ceil(2 * power(1.3, g.class + 1) / 19)::integer as parts
+      from generate_series(floor(ln(s.size) / ln(1.3))::integer, floor(ln(s.size / 0.9) / ln(1.3))::integer) as g(class)
+      offset 0) c
+    cross join lateral (
+      select hashtextextended(s.scope_key || ' ' || s.tenant,
+               hashint8extended(bit_xor(t.token), c.class * 100000 + (t.token >> 8 & 1048575) % c.parts)) as key
+      from unnest(s.tokens) as t(token) group by (t.token >> 8 & 1048575) % c.parts offset 0) p
+    where s.size >= 10
+  ), crowded as materialized (
+    select distinct p.id from part p where p.sets > 64
   ), frequency as materialized (
     -- In a large store a sixteenth of the sets shows which tokens are common; a token that is not in it counts as rare.
     select t.token, count(*) as sets from token_set s cross join unnest(s.tokens) as t(token)
-    where s.id % 16 = 0 or (select count(*) < 16000 from token_set) group by t.token
+    where (s.id % 16 = 0 or (select count(*) < 16000 from token_set)) and exists (select from crowded) group by t.token
   ), prefix as materialized (
-    select r.id, r.scope_key, r.tenant, r.size, r.bits, r.token, r.position::integer, (r.size + 9) / 10 as length
-    from (select s.id, s.scope_key, s.tenant, s.size, s.bits, t.token,
-                 row_number() over (partition by s.id order by coalesce(f.sets, 0), t.token) as position
-          from token_set s cross join unnest(s.tokens) as t(token) left join frequency f using (token)) r
-    where r.position <= (r.size + 9) / 10 + 2
-  ), one as materialized (
-    select p.id, p.size, p.bits, p.length, p.position, k.key, count(*) over (partition by k.key) as sets
-    from prefix p
-    cross join lateral (select hashtextextended(p.scope_key || ' ' || p.tenant, p.token) as key) k
-    where p.position <= p.length
-  ), two as materialized (
-    select o.id, o.size, o.bits, o.length, p.position, o.key as within, o.sets as within_sets, k.key,
-           count(*) over (partition by k.key) as sets
-    from one o join prefix p on p.id = o.id and p.position > o.position and p.position <= o.length + 1
-    cross join lateral (select hashint8extended(p.token, o.key) as key) k
-    where o.sets > 64
-  ), split_by_two as materialized (
-    select t.within as key from two t group by t.within
-    having 2 * sum(t.sets) < max(t.within_sets) * max(t.within_sets)
-  ), three as materialized (
-    select o.id, o.size, o.bits, p.position, o.key as within, o.sets as within_sets, k.key,
-           count(*) over (partition by k.key) as sets
-    from two o join split_by_two s on s.key = o.within
-    join prefix p on p.id = o.id and p.position > o.position and p.position <= o.length + 2
-    cross join lateral (select hashint8extended(p.token, o.key) as key) k
-    where o.sets > 64
-  ), split_by_three as materialized (
-    select t.within as key from three t group by t.within
-    having 2 * sum(t.sets) < max(t.within_sets) * max(t.within_sets)
+    select r.id, r.token, r.position::integer
+    from (select s.id, s.size, t.token, row_number() over (partition by s.id order by coalesce(f.sets, 0), t.token) as position
+          from crowded c join token_set s using (id)
+          cross join unnest(s.tokens) as t(token) left join frequency f using (token)) r
+    where r.position <= (r.size + 9) / 10
   ), compared as materialized (
-    select 1 as shared, o.id, o.size, o.bits, o.position, o.key from one o
-    where o.sets > 1 and o.key not in (select s.key from split_by_two s)
+    select p.id, s.size, s.bits, 0 as position, p.key from part p join token_set s using (id)
+    where p.sets between 2 and 64
     union all
-    select 2, t.id, t.size, t.bits, t.position, t.key from two t join split_by_two s on s.key = t.within
-    where t.sets > 1 and t.key not in (select a.key from split_by_three a)
-    union all
-    select 3, t.id, t.size, t.bits, t.position, t.key from three t join split_by_three s on s.key = t.within
-    where t.sets > 1
+    select p.id, s.size, s.bits, f.position, hashint8extended(f.token, p.key)
+    from part p join prefix f using (id) join token_set s using (id) where p.sets > 64
+  ), alike as materialized (
+    select c.key, c.size, c.position, array_agg(c.id) as ids, array_agg(c.bits) as bits
+    from compared c group by c.key, c.size, c.position
   ), candidate as materialized (
-    select distinct a.id as first_id, b.id as second_id
-    from compared a join compared b on b.key = a.key and b.id > a.id
-    where 10 * least(a.size, b.size) > 9 * greatest(a.size, b.size)
-      and 19 * (a.shared + least(a.size - a.position, b.size - b.position)) > 9 * (a.size + b.size)
-      and 19 * bit_count((a.bits # b.bits)::bit(64)) < a.size + b.size
+    select distinct least(x.id, y.id) as first_id, greatest(x.id, y.id) as second_id
+    from alike a join alike b on b.key = a.key and (b.size, b.position) >= (a.size, a.position)
+      and 10 * a.size > 9 * b.size
+      and (a.position = 0 or 19 * (1 + least(a.size - a.position, b.size - b.position)) > 9 * (a.size + b.size))
+      and (cardinality(a.ids) > 1 or a.size <> b.size or a.position <> b.position)
+    cross join lateral unnest(a.ids, a.bits) as x(id, bits)
+    cross join lateral unnest(b.ids, b.bits) as y(id, bits)
+    where x.id <> y.id and 19 * bit_count((x.bits # y.bits)::bit(64)) < a.size + b.size
   )
   select a.seqs, b.seqs, o.shared::float8 / (a.size + b.size - o.shared),
          cardinality(a.seqs)::bigint * cardinality(b.seqs)

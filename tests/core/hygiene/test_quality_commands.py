@@ -35,6 +35,20 @@ def test_hygiene_shows_counts_and_what_to_do_and_as_json_everything(run_report: 
     )
 
 
+def test_a_terminal_shows_how_long_a_report_has_taken(
+    run_report: Any, reported: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "Comparing" not in run_report("hygiene", "-p", reported).stderr
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    for command, doing in (
+        ("hygiene", "Comparing all memories… 0:00:0"),
+        ("health", "Counting all memories… 0:00:0"),
+    ):
+        shown = run_report(command, "-p", reported)
+        assert doing in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.stderr)
+        assert doing not in shown.stdout
+
+
 def test_hygiene_of_open_saves_alone_counts_nothing_that_it_did_not_look_for(
     run_report: Any, reported: str
 ) -> None:
