@@ -226,9 +226,9 @@ def test_a_keyword_leads_to_the_mode_of_its_row(call: Call, mode: str, keyword: 
 
 
 LIMITS = re.search(
-    r"A title has at most (?P<title>\d+) characters, a key (?P<key>\d+), a\s+content, fact or notes (?P<content>[\d ]+),"
+    r"A title has at most (?P<title>\d+) characters, a key (?P<key>\d+), a content, fact or notes (?P<content>[\d ]+),"
     r" another text (?P<rationale>[\d ]+)\.",
-    (DOCS / "explanation/how-a-save-works.md").read_text(encoding="utf-8"),
+    " ".join((DOCS / "explanation/how-a-save-works.md").read_text(encoding="utf-8").split()),
 )
 SETTINGS = {
     "title": "max_title_chars",
