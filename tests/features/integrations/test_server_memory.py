@@ -1,7 +1,7 @@
 """The toolset server-memory answers as the reference memory server of MCP does.
 
 The cases are those of the tests of the reference server (knowledge-graph.test.ts, resource.test.ts), over the protocol.
-docs/reference/integrations.md names those that do not apply.
+EXCEPTIONS names those that do not apply.
 """
 
 from __future__ import annotations

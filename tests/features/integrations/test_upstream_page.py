@@ -27,11 +27,11 @@ FILES = {
 }
 
 
-def test_every_test_that_is_left_out_is_named_with_its_reason() -> None:
-    named = re.findall(
-        r"^\| `([^`]+)` \| (.+) \|$", PAGE[PAGE.index("## Tests that are left out") :], re.MULTILINE
-    )
-    assert named == [pair for suite in EXCEPTIONS.values() for pair in suite.items()]
+@pytest.mark.parametrize("suite", EXCEPTIONS)
+def test_the_tests_that_are_left_out_are_counted_by_their_reasons(suite: str) -> None:
+    reasons = Counter(EXCEPTIONS[suite].values())
+    said = ", ".join(f"{reason} ({number})" for reason, number in reasons.items())
+    assert f"- `{suite}`: {said}." in " ".join(PAGE.split())
 
 
 @pytest.mark.parametrize("suite", EXCEPTIONS)

@@ -1,4 +1,4 @@
-"""Other projects' own tests, run against the integrations; docs/reference/integrations.md names every test that does not apply."""
+"""Other projects' own tests, run against the integrations; docs/reference/integrations.md counts the tests that do not apply."""
 
 from __future__ import annotations
 
