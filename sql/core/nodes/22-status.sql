@@ -103,24 +103,23 @@ select pgmem.declare_verb('wal_position', p_rights => 'reader', p_effect => 'loo
 
 -- A word of an agent takes effect at once: nobody need decide before the next agent is warned. A person's word keeps its
 -- place, and is marked.
-create or replace function pgmem.marked_wrong(p_items jsonb[], p_tenants text[]) returns jsonb[]
+create or replace function pgmem.marked_wrong(p_items jsonb, p_tenants text[]) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
   v_marks jsonb := (
-    select jsonb_object_agg(f.id, f.at) from (
-      select i.item ->> 'id' as id, max(e.at) as at
-      from unnest(p_items) as i(item)
-      join pgmem.node n on n.id = (i.item ->> 'id')::uuid
-      cross join lateral (select sum(u.wrong + u.outdated - u.used) as more from pgmem.usefulness u
-                          where u.node_seq = n.seq and u.tenant = any (p_tenants)) u
-      left join pgmem.recall_event e on e.memory_ids[1] = n.id and e.tenant = any (p_tenants) and e.act in ('wrong', 'outdated')
-      where u.more > 0 group by 1) f);
+    select jsonb_object_agg(n.id, (
+      select max(e.at) from pgmem.recall_event e
+      where e.memory_ids[1] = n.id and e.tenant = any (p_tenants) and e.act in ('wrong', 'outdated')))
+    from jsonb_array_elements(p_items) as i(item)
+    join pgmem.node n on n.id = (i.item ->> 'id')::uuid
+    where (select sum(u.wrong + u.outdated - u.used) from pgmem.usefulness u
+           where u.node_seq = n.seq and u.tenant = any (p_tenants)) > 0);
 begin
-  return case when v_marks is null then p_items else array(
-    select i.item || case when v_marks ? (i.item ->> 'id') then jsonb_build_object('wrong_at',
-             coalesce(v_marks -> (i.item ->> 'id'), 'null')) else '{}' end
-    from unnest(p_items) with ordinality as i(item, place)
-    order by v_marks ? (i.item ->> 'id') and i.item ->> 'by' is distinct from 'person', i.place) end;
+  return case when v_marks is null then p_items else (
+    select jsonb_agg(i.item || case when v_marks ? (i.item ->> 'id') then jsonb_build_object('wrong_at',
+        coalesce(v_marks -> (i.item ->> 'id'), 'null')) else '{}' end
+      order by v_marks ? (i.item ->> 'id') and i.item ->> 'by' is distinct from 'person', i.place)
+    from jsonb_array_elements(p_items) with ordinality as i(item, place)) end;
 end;
 $$;
 comment on function pgmem.marked_wrong is

@@ -371,7 +371,7 @@ begin
         limit p_limit) m
   cross join lateral (
     select n.*, pgmem.said_by(n.source, n.trust_level) as by from pgmem.live_node n where n.seq = m.seq offset 0) n;
-  matches := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(matches)), v_caller.tenants));
+  matches := pgmem.marked_wrong(matches, v_caller.tenants);
   matches := (select coalesce(jsonb_agg(l.item), '[]') from (
     select l.item from jsonb_array_elements(v_left) as l(item) order by (l.item ->> 'words')::float8 desc limit 1) l) || matches;
 end;

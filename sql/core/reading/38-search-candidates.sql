@@ -173,8 +173,9 @@ begin
     return v_words;
   end if;
   select array_agg(c.lexeme order by c.df, c.lexeme), array_agg(c.df order by c.df, c.lexeme),
-         array_agg(pgmem.lexeme_query(c.lexeme) order by c.df, c.lexeme)
-  into v_words.lexemes, v_words.counts, v_words.queries
+         array_agg(pgmem.lexeme_query(c.lexeme) order by c.df, c.lexeme),
+         array_agg((quote_literal(c.lexeme) || ':A')::tsquery order by c.df, c.lexeme)
+  into v_words.lexemes, v_words.counts, v_words.queries, v_words.titles
   from (
     select q.lexeme, (case when k.df > 0 then k.df else (
         select count(*) from (
@@ -216,11 +217,10 @@ begin
     v_words.lexemes := v_words.lexemes[:v_kept];
     v_words.counts := v_words.counts[:v_kept];
     v_words.queries := v_words.queries[:v_kept];
+    v_words.titles := v_words.titles[:v_kept];
     v_words.weights := v_words.weights[:v_kept];
   end if;
   v_words.most := coalesce(v_words.most, (select sum(w) from unnest(v_words.weights) w));
-  v_words.titles := array(
-    select (quote_literal(l) || ':A')::tsquery from unnest(v_words.lexemes) with ordinality as u(l, place) order by place);
   -- Two words are as rare together as the less rare of them alone; all pairs weigh 0.4 of all words.
   select array_agg(p.pair), array_agg(0.4 * v_words.most * p.weight / nullif(p.of_all, 0))
   into v_words.pairs, v_words.pair_weights from (
@@ -302,7 +302,7 @@ declare
   v_most integer := case when p_seqs is null then pgmem.setting_int('text_match_limit') else 0 end;
   v_mean float8 := p_words.mean_length;
 begin
-  if p_words.matching is null then
+  if p_words.matching is null or p_seqs = '{}' then
     return;
   end if;
   return query

@@ -461,7 +461,7 @@ begin
     v_answer.standing := pgmem.marked_outdated(v_answer.standing, v_caller.tenants, v_seqs);
   end if;
   if num_nulls(p_as_of, p_known_at) = 2 then
-    v_answer.items := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(v_answer.items)), v_caller.tenants));
+    v_answer.items := pgmem.marked_wrong(v_answer.items, v_caller.tenants);
   end if;
   if v_tokens is not null then
     select k.standing, k.items, k.left_out into v_answer.standing, v_answer.items, v_answer.left_out

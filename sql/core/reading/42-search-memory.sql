@@ -583,13 +583,24 @@ begin
   end loop;
   if v_begins is not null then
     -- Found by the word of the window that occurs least often before it; the first word comes before that one.
-    v_next := (select place from generate_series(v_begins, v_ends) as place order by v_number[place], place limit 1);
+    v_next := v_begins;
+    for place in v_begins + 1 .. v_ends loop
+      if v_number[place] < v_number[v_next] then
+        v_next := place;
+      end if;
+    end loop;
     v_at := pgmem.nth_word(p_text, rtrim(v_words[v_rare[v_next]], 'i'), v_number[v_next]);
     v_from := greatest(1, v_at - 6 * (v_word[v_next] - v_word[v_begins]));
   end if;
   v_from := coalesce(v_from, 1);
   -- A name that the query gives whole is shown, though its parts are everywhere.
-  select substr(p_lexemes[p], 2) into v_found from unnest(p_places) p where pgmem.is_whole(p_lexemes[p]) order by p limit 1;
+  v_found := null;
+  foreach v_at in array coalesce(p_places, '{}') loop
+    if pgmem.is_whole(p_lexemes[v_at]) then
+      v_found := substr(p_lexemes[v_at], 2);
+      exit;
+    end if;
+  end loop;
   if strpos(lower(substr(p_text, v_from, p_length)), v_found) = 0 then
     v_from := greatest(strpos(lower(p_text), v_found), 1);
   end if;
@@ -601,7 +612,8 @@ begin
   end if;
   v_found := substr(p_text, v_from, p_length);
   if v_from + p_length <= length(p_text) then
-    v_found := coalesce(substring(v_found from '^(.*)\s'), v_found) || ' …';
+    -- Only its end is looked at: a text without a blank there is cut where it is.
+    v_found := coalesce(left(v_found, -250) || substring(right(v_found, 250) from '^(.*)\s'), v_found) || ' …';
   end if;
   return case when v_from > 1 then '… ' else '' end || v_found;
 end;
@@ -872,9 +884,7 @@ begin
   else
     v_answer.results := coalesce(to_jsonb(v_found.items), '[]');
   end if;
-  if not v_past then
-    v_answer.results := to_jsonb(pgmem.marked_wrong(array(select jsonb_array_elements(v_answer.results::jsonb)), v_caller.tenants));
-  end if;
+  v_answer.results := pgmem.marked_wrong(v_answer.results, v_caller.tenants);
   return v_answer;
 end;
 $$;
