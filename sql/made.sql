@@ -821,7 +821,7 @@ begin
     when 'save_session' then v_result := pgmem.store_node(pgmem.session_of(p_arguments, p_scope, p_caller), p_embedding, null);
   end case;
   if p_caller.session_id is not null then
-    perform pgmem.link_session(p_caller.session_id, v_result.artifact_id);
+    perform pgmem.link_session(p_caller, v_result.artifact_id);
   end if;
   return v_result;
 end;

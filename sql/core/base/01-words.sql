@@ -91,25 +91,35 @@ comment on function pgmem.wholes is
   'The names in a text that have several parts, each as it is written, in lower case behind the sign = .';
 
 
--- The words that hold sentences together are the stop words of PostgreSQL's own dictionaries.
-create or replace function pgmem.stop_words_in(p_text text) returns table (language text, number bigint)
+-- The words that hold sentences together are the stop words of PostgreSQL's own dictionaries; the most frequent are short.
+create or replace function pgmem.short_words(p_text text) returns text[]
+language plpgsql immutable strict parallel safe as $$
+begin
+  return array(select distinct m.word[1] from regexp_matches(lower(left(p_text, 300)), '\m[[:alpha:]]{1,4}\M', 'g') as m(word));
+end;
+$$;
+comment on function pgmem.short_words is 'The words of one to four letters among the first 300 characters of a text, each once.';
+
+
+create or replace function pgmem.stop_words_in(p_words text[]) returns table (language text, number bigint)
 language sql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
   select d.language, count(*) filter (where ts_lexize(d.dictionary, w.word) = '{}')
-  from (select distinct word from regexp_split_to_table(lower(left(p_text, 600)), '[^[:alpha:]]+') as word where word <> '') w
+  from unnest(p_words) as w(word)
   cross join (values ('english', 'english_stem'::regdictionary), ('german', 'german_stem'), ('french', 'french_stem'),
     ('spanish', 'spanish_stem'), ('italian', 'italian_stem'), ('portuguese', 'portuguese_stem'), ('dutch', 'dutch_stem'),
     ('swedish', 'swedish_stem')) as d(language, dictionary)
   group by d.language;
 $$;
-comment on function pgmem.stop_words_in is 'How many stop words of each language are among the first 600 characters of a text.';
+comment on function pgmem.stop_words_in is 'How many of some words are stop words of each language.';
 
 
--- At least two stop words, and more than of English. Cyrillic letters are enough for Russian, whose rules come near to those
--- of its neighbours.
+-- Most English texts show it by an article and one word more. Else at least two stop words, and more than of English. Cyrillic letters are enough for Russian, whose rules come near to those
+-- of its neighbours. Where half of six words or more are stop words of English, no other language is asked: they share few.
 create or replace function pgmem.language_of(p_text text) returns text
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_begins text := lower(left(p_text, 600));
+  v_words  text[];
 begin
   if octet_length(p_text) <> length(p_text) and p_text ~ '[\u0400-\u04ff]' then
     return 'russian';
@@ -117,7 +127,12 @@ begin
       and substr(v_begins, strpos(v_begins, ' the ') + 4) like any ('{"% of %","% and %","% to %","% is %","% in %","% the %"}') then
     return null;
   end if;
-  return (select nullif(s.language, 'english') from pgmem.stop_words_in(p_text) s
+  v_words := pgmem.short_words(p_text);
+  if cardinality(v_words) > 5 and cardinality(v_words) <= 2 * (
+      select count(*) from unnest(v_words) w where ts_lexize('english_stem', w) = '{}') then
+    return null;
+  end if;
+  return (select nullif(s.language, 'english') from pgmem.stop_words_in(v_words) s
           where s.number > 1 or s.number = 1 and s.language = 'english'
           order by s.number desc, s.language = 'english' desc, s.language limit 1);
 end;
@@ -131,7 +146,7 @@ language sql stable parallel safe set search_path = pgmem, pg_temp as $$
   select coalesce(
     c.own = 'english' and p_text ~ '[\u0370-\u1fff\u2e80-\uffdc]'
     or (select max(s.number) filter (where s.language <> c.own) > max(s.number) filter (where s.language = c.own)
-        from pgmem.stop_words_in(p_text) s), false)
+        from pgmem.stop_words_in(pgmem.short_words(p_text)) s), false)
   from (select split_part(p_config, '.', -1) as own) c;
 $$;
 comment on function pgmem.is_in_other_language is

@@ -545,20 +545,16 @@ comment on function pgmem.record_attempt is
   'only while it is not saved.';
 
 
--- Reads node itself, by tenants that are looked up once for both ends.
-create or replace function pgmem.link_session(p_session_id text, p_artifact_id uuid) returns void
+-- Reads node itself, by the tenants of the caller.
+create or replace function pgmem.link_session(p_caller pgmem.caller, p_artifact_id uuid) returns void
 language plpgsql as $$
-declare
-  v_tenants text[];
 begin
-  if not pgmem.is_uuid(p_session_id) then
-    return;
+  if pgmem.is_uuid(p_caller.session_id) then
+    perform pgmem.insert_edge(s.seq, 'PRODUCED', a.seq)
+    from pgmem.node s, pgmem.node a
+    where s.id = p_caller.session_id::uuid and s.label = 'Session' and s.tenant = any (p_caller.tenants)
+      and a.id = p_artifact_id and a.tenant = any (p_caller.tenants) and a.seq <> s.seq;
   end if;
-  v_tenants := pgmem.visible_tenants();
-  perform pgmem.insert_edge(s.seq, 'PRODUCED', a.seq)
-  from pgmem.node s, pgmem.node a
-  where s.id = p_session_id::uuid and s.label = 'Session' and s.tenant = any (v_tenants)
-    and a.id = p_artifact_id and a.tenant = any (v_tenants) and a.seq <> s.seq;
 end;
 $$;
 comment on function pgmem.link_session is

@@ -303,7 +303,7 @@ begin
   case p_verb%s
   end case;
   if p_caller.session_id is not null then
-    perform pgmem.link_session(p_caller.session_id, v_result.artifact_id);
+    perform pgmem.link_session(p_caller, v_result.artifact_id);
   end if;
   return v_result;
 end;

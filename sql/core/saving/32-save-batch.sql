@@ -154,14 +154,17 @@ comment on function pgmem.batch_token is
 create or replace function pgmem.require_fields(p_verb text, p_sent jsonb, p_common jsonb) returns void
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare
-  v_known   text[] := array(
-              select substr(a.name, 3) from pg_proc p cross join unnest(p.proargnames) as a(name)
-              where p.pronamespace = 'pgmem'::regnamespace and p.proname = p_verb
-                and a.name not in ('p_save_id', 'p_governance_token') and a.name not like 'p\_embedding%');
-  v_unknown text[] := array(select k from jsonb_object_keys(p_sent) k where k <> all (v_known) order by 1);
+  v_taken   text[] := (select p.proargnames from pg_proc p
+                       where p.pronamespace = 'pgmem'::regnamespace and p.proname = p_verb);
+  v_unknown text[] := array(
+              select k from jsonb_object_keys(p_sent) k
+              where 'p_' || k <> all (v_taken) or k in ('save_id', 'governance_token') or k like 'embedding%' order by 1);
+  v_known   text[];
   v_name    text;
 begin
   if v_unknown <> '{}' then
+    v_known := array(select substr(name, 3) from unnest(v_taken) as a(name)
+                     where name not in ('p_save_id', 'p_governance_token') and name not like 'p\_embedding%');
     raise exception using errcode = 'PM001', message = format('%s has no argument %s. %s', p_verb,
       array_to_string(v_unknown, ', '),
       pgmem.did_you_mean(v_unknown[1], v_known, format('It takes: %s.', array_to_string(v_known, ', '))));

@@ -103,7 +103,7 @@ begin
   v_answer.embedded := pgmem.store_embedding(v_written.node,
     (p_embedding, p_embedding_model, p_embedding_text_hash)::pgmem.given_embedding);
   if v_caller.session_id is not null then
-    perform pgmem.link_session(v_caller.session_id, v_answer.id);
+    perform pgmem.link_session(v_caller, v_answer.id);
   end if;
   v_answer.proactive_hint := pgmem.reflection_hint(v_caller.tenant);
   if v_caller.source not in ('cli', 'ui') then

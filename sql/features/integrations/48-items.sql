@@ -152,7 +152,7 @@ begin
   end if;
   perform pgmem.store_embedding(v_node);
   if p_caller.session_id is not null then
-    perform pgmem.link_session(p_caller.session_id, v_node.id);
+    perform pgmem.link_session(p_caller, v_node.id);
   end if;
   return v_node;
 exception when program_limit_exceeded then

@@ -140,7 +140,7 @@ begin
   v_node := case when v_node.seq is null then pgmem.insert_node(v_node) else pgmem.update_node(v_node) end;
   perform pgmem.store_embedding(v_node);
   if p_caller.session_id is not null then
-    perform pgmem.link_session(p_caller.session_id, v_node.id);
+    perform pgmem.link_session(p_caller, v_node.id);
   end if;
   return v_node;
 end;
