@@ -95,10 +95,12 @@ comment on function pgmem.wholes is
 create or replace function pgmem.short_words(p_text text) returns text[]
 language plpgsql immutable strict parallel safe as $$
 begin
-  return array(select distinct m.word[1] from regexp_matches(lower(left(p_text, 300)), '\m[[:alpha:]]{1,4}\M', 'g') as m(word));
+  return array(select distinct m.word[1] from regexp_matches(lower(left(p_text, 300)),
+    case when length(p_text) > 100 then '\m[[:alpha:]]{1,4}\M' else '[[:alpha:]]+' end, 'g') as m(word));
 end;
 $$;
-comment on function pgmem.short_words is 'The words of one to four letters among the first 300 characters of a text, each once.';
+comment on function pgmem.short_words is
+  'The words of a short text, and of a longer one those of one to four letters among the first 300 characters; each once.';
 
 
 create or replace function pgmem.stop_words_in(p_words text[]) returns table (language text, number bigint)
