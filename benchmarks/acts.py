@@ -7,7 +7,7 @@ ones are reported apart. Four more sets of other stores were written by somebody
 (apart, 40 acts and 20 errors; later, 36 acts; third, 64 acts and 30 errors) or, fourth (62 and 30), before they were
 tried. Before any rule was changed for them, 8 of 20, 4 of 16, 8 of 24 and 12 of 22 acts were met and 4 of 20, 2 of 20,
 5 of 40 and 5 of 40 foreign ones brought something; of the errors of third and fourth 13 of 15 each, and 2 and 1 of 15
-foreign ones. What is counted now is after the changes that they led to.
+foreign ones. The present counts are after the changes that they led to.
 
 The times are those of `pgmem hook` as a process, as a client waits for it, and beside them its processor time, which
 other programs on the machine change less.
@@ -46,7 +46,7 @@ SETS = {
     )
 }
 WARM_MS, COLD_MS = 120.0, 250.0
-"""What an event may take at p95 with a server that runs, and without one."""
+"""Milliseconds that an event may take at p95 with a server that runs, and without one."""
 BARS = {"acts": (17, 20, 1, 40), "errors": (12, 15, 1, 15), "rules": (15, 20, 0, 20)}
 """How many must be met of how many, and how many foreign ones may be, of how many."""
 

@@ -168,7 +168,7 @@ ATTACKS: dict[str, Callable[[Attack], Awaitable[None]]] = {
     "large pages": _pages,
     "listening clients": _listening,
 }
-"""What each attacker does, by name."""
+"""The acts of each attacker, by name."""
 
 WITHIN = frozenset({"listening clients"})
 """Attacks whose victim is of the attacker's own tenant."""

@@ -209,7 +209,7 @@ class EmptyStore:
     model: str | None
     json_file: Path | None
     data: str = "--data"
-    """What names the data set, for the message that it is in another layout."""
+    """Return the name of the data set, for the message that it is in another layout."""
 
     def measure(
         self, run: Callable[..., Awaitable[dict[str, Any]]], *arguments: Any, **options: Any

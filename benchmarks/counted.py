@@ -95,7 +95,7 @@ async def _library(dsn: str, folder: str, rounds: int) -> dict[str, Any]:
         async with Memory.connect(settings) as memory:
             await memory.save_decision("Read what is long", "word " * 1_000, PROJECT)  # which loads the model
             found[verb] = await _counted(_calls(memory)[verb], rounds)
-        # What the server has counted is read when the connection has ended.
+        # The server's counts are read when the connection has ended.
         calls = WARM_CALLS + 2 * rounds
         grown = {name: round((n - before.get(name, 0)) / calls, 2) for name, n in _functions(dsn).items()}
         found[verb] |= {
@@ -150,7 +150,7 @@ async def _counted(call: Call, rounds: int) -> dict[str, Any]:
     for number in range(WARM_CALLS, WARM_CALLS + rounds):
         await call(number)
     cpu = time.thread_time() - began
-    # Of all calls the one with the fewest: how often a loop waits for an answer depends on the machine.
+    # The call with the fewest: how often a loop waits for an answer depends on the machine.
     fewest = Counts()
     for number in range(WARM_CALLS + rounds, WARM_CALLS + 2 * rounds):
         counts = Counts()

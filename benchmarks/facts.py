@@ -1,7 +1,7 @@
 """FactConsolidation: numbered facts of which later ones contradict earlier ones, and questions about what holds now.
 
 The facts are saved in order through the public API, once as contexts, word for word, and once as facts of an entity
-with the relation as their slot. `search_memory` gets only the text of a question. Of the answer the newest fact
+with the relation as their slot. `search_memory` gets only the text of a question. In the answer the newest fact
 that states it counts as right; an earlier fact with the same subject and relation and another object counts as stale.
 The data is MIT and not part of pgmem (MemoryAgentBench, Conflict_Resolution, single hop).
 """

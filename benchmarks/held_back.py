@@ -52,7 +52,7 @@ _WORD = re.compile(r"[a-z][a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """What one method predicts for a file: the files that change with it, and its tests, best first."""
+    """The predictions of one method for a file: the files that change with it, and its tests, best first."""
 
     files: Callable[[str], list[str]]
     tests: Callable[[str], list[str]]
@@ -128,7 +128,7 @@ def _from_store(
     tree: Mapping[str, bytes],
     progress: Progress,
 ) -> tuple[tuple[_Way, _Way], dict[str, int], dict[str, float]]:
-    """What a store filled at a commit answers: what changes with a file, its tests, files of texts, reviews."""
+    """The answers of a store filled at a commit: files that change with a file, its tests, files of texts, reviews."""
     there = frozenset(tree)
     paths = sorted({path for one in asked for _, *names in one.changes for path in names} & there)
     with temporary_server(dsn) as (server, folder), filled_database(server, 10) as database:

@@ -25,7 +25,7 @@ from pgmem.memory import Memory
 from pgmem.programs import AGAIN
 
 BAR_MS = 300.0
-"""What an event may take at p95."""
+"""Milliseconds that an event may take at p95."""
 _EVENTS = tuple("SessionStart UserPromptSubmit PreToolUse PreCompact Stop SubagentStop SessionEnd".split())
 _PROJECT = "bench"
 

@@ -103,7 +103,7 @@ def _adapter(memory: Memory, wait: Callable[[Any], Any]) -> Any:
             return outcomes.get(saved.status, RememberOutcome.BLOCKED)
 
         def recall(self, key: str) -> str | None:
-            """What another session reads of the topic, whole."""
+            """Everything that another session reads of the topic."""
             context = wait(self._memory.retrieve_context("shop"))
             found = [item for item in (*context.standing, *context.items) if item.title == key]
             nodes = [wait(self._memory.get_node("Context", str(item.id))) for item in found]

@@ -2,7 +2,7 @@
 
 The adapter has `add` and `search` and nothing else. A belief is saved by `upsert_entity` in a project of its scope, its
 canonical name as the entity, its aliases as aliases; `search` is `search_memory` as an agent calls it, with the query's
-text alone. What surrounds the two (pinned beliefs, open questions, participants of relations, the budget, the
+text alone. The frame of the two (pinned beliefs, open questions, participants of relations, the budget, the
 persona) is the benchmark's own harness, and so is the scoring; both follow its sources rule by rule. With
 `--superseded` the adapter forgets what the data calls superseded or resolved, as an agent would who was informed of it.
 The data is MIT and not part of pgmem (github.com/tenurehq/precisionMemBench, fixtures).
@@ -66,7 +66,7 @@ def _is_past(belief: Belief) -> bool:
 
 
 class _Harness:
-    """What the benchmark puts around an adapter: its baseAdapter.ts."""
+    """The benchmark's frame of an adapter: its baseAdapter.ts."""
 
     def __init__(self, adapter: Adapter) -> None:
         self.adapter = adapter
@@ -117,7 +117,7 @@ class _Harness:
 def _failures(
     expect: Mapping[str, Any], pinned: set[str], relevant: Sequence[str], questions: set[str]
 ) -> list[str]:
-    """What a case asserts and the context does not hold; the persona's text is not retrieved and always as asserted."""
+    """Assertions of a case that the context does not hold; the persona's text is not retrieved always as asserted."""
     wanted = expect.get("relevantBeliefs") or {}
     failures: list[str] = []
     found, union = set(relevant), pinned | set(relevant)

@@ -1,4 +1,4 @@
-"""What an agent is shown of what is stored: the right note among few, and a mark where nothing answers.
+"""The part of the store that an agent is shown: the right note among few, and a mark where nothing answers.
 
 shown.json holds two sets of 40 notes. Half of the notes are asked for in plain words of theirs, half in other words
 throughout, and 20 questions of a set are answered by nothing in it. All of it was written before the first run. The

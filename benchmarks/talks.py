@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What somebody said: its id in the data, who said what, and when."""
+    """A remark: its id in the data, the speaker, the words and the time."""
 
     key: str
     speaker: str

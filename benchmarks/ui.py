@@ -167,7 +167,7 @@ async def _fill_tabs(dsn: str, folder: Path) -> None:
             )
     with connect_as(dsn) as connection:
         for _ in range(20):
-            # What reflection writes; it would look at the whole store.
+            # Reflection writes these; it would look at the whole store.
             connection.execute(
                 "select pgmem.merge_node('Insight', %s, %s)",
                 (corpus.title(), Jsonb({"summary": corpus.body()})),

@@ -457,7 +457,7 @@ class PeriodConflict(Answer):
     action: Literal["cleared", "kept", "replaced", "review"]
     previous_valid_to: datetime | None = None
     since: datetime | None = None
-    """Of the other open period."""
+    """The other open period begins then."""
     save_id: UUID | None = None
     """Under which a person decides."""
     message: str | None = None
@@ -707,7 +707,7 @@ class SearchResult(Excerpted, KeyedMemory):
     outdated_by: UUID | None = None
     """The later statement that holds in its place; null: none."""
     sources: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"] | None = None
-    """What it rests on, as last checked, the worst; null: it names no source."""
+    """Its sources, as last checked, the worst; null: it names no source."""
     by: Literal["person", "agent"] | None = None
     """Who said it; agent: also a program or a file."""
     copies: int = 1
@@ -857,7 +857,7 @@ class StoredItems(Answer):
 
 
 class Item(Answer):
-    """What a program keeps under a namespace and a name."""
+    """A value that a program keeps under a namespace and a name."""
 
     id: UUID
     namespace: list[str]
@@ -940,7 +940,7 @@ class Source(Answer):
     """One source of a memory, and its state."""
 
     kind: Literal["turn", "memory", "file", "url", "ticket"]
-    """What it is."""
+    """Its kind."""
     target: str
     """The id, path, address or ticket."""
     state: Literal["FRESH", "STALE", "GONE", "UNCHECKABLE"]
@@ -1219,7 +1219,7 @@ class ReviewDetail(Answer):
     created_at: datetime
     updated_at: datetime
     artifact_title: str | None = None
-    """Of the memory that is stored already and would be brought in."""
+    """Title of the memory that is stored already and would be brought in."""
     artifact_properties: dict[str, JsonValue] | None = None
     outcomes: list[str] = field(default_factory=list)
     """How it can be decided."""
@@ -1616,7 +1616,7 @@ class DigestCard(Answer):
 
 
 class PathDigest(Answer):
-    """What is known of one path or symbol, best first."""
+    """Cards of one path or symbol, best first."""
 
     path: str
     cards: list[DigestCard] = field(default_factory=list)
@@ -1729,7 +1729,7 @@ class CardsSync(Answer):
 
 
 class RelevantMemory(Answer):
-    """What is known about a scope: digests, or a page of cards."""
+    """Knowledge of a scope: digests, or a page of cards."""
 
     project_id: str
     scope_resolved_from: str
@@ -1759,7 +1759,7 @@ class CardRevision(Answer):
 
 
 class Trajectory(Answer):
-    """What one piece of work did, on one line: day, intent, files, verification, outcome, commit."""
+    """One piece of work on one line: day, intent, files, verification, outcome, commit."""
 
     id: UUID
     line: str
@@ -2073,7 +2073,7 @@ class Sweep(Answer):
 
 
 class Arrival(Answer):
-    """What became of a change of another store."""
+    """The fate of a change of another store."""
 
     place: int
     """Its place in the page, from 1 on."""
@@ -2087,10 +2087,10 @@ class Arrival(Answer):
 
 
 class PeerState(Answer):
-    """What a store is to another one, and how far the two are in step."""
+    """The relation of a store to another one, and how far the two are in step."""
 
     feed: str
-    """What its cursors begin with."""
+    """Its cursors begin with this."""
     release: str
     at: datetime
     """Its clock."""
@@ -2152,7 +2152,7 @@ class Replacement(Answer):
 
 
 class EventTokens(Answer):
-    """What an event of a hook, or a tool, brought: how often, in how many tokens."""
+    """The lines that an event of a hook, or a tool, brought: how often, in how many tokens."""
 
     by: str
     answers: int
@@ -2165,11 +2165,11 @@ class ErrorsAgain(Answer):
     with_memory: int
     """Errors with which a memory came."""
     again_with_memory: int
-    """Of these, how many came again after that."""
+    """Those among them that came again after that."""
     without_memory: int
     """Errors with which no memory came."""
     again_without_memory: int
-    """Of these, how many came again."""
+    """Those among them that came again."""
 
 
 class TrialMeasure(Answer):
@@ -2190,7 +2190,7 @@ class TrialMeasure(Answer):
 
 
 class Balance(Answer):
-    """What a memory cost and what came of it in the last days; outside the trial no count says why."""
+    """Cost and outcome of memory in the last days; outside the trial no count says why."""
 
     days: int
     sessions: int
@@ -2209,14 +2209,14 @@ class Balance(Answer):
     met: int
     """Commands that a rule met before they ran."""
     changed: int
-    """Of these, those that did not run in their session."""
+    """Those among them that did not run in their session."""
     done: int
-    """Of these, those that ran all the same."""
+    """Those among them that ran all the same."""
     errors: ErrorsAgain
     trial: bool
     """Whether a trial is on."""
     measures: list[TrialMeasure]
-    """Of all sessions of the trial so far; empty: none was held."""
+    """Sums over all sessions of the trial so far; empty: none was held."""
 
 
 class OtherRule(Answer):

@@ -107,7 +107,7 @@ def _said(days: float, project: str, client: str, session: str, turns: list[tupl
 
 
 def repository(root: Path | None) -> list[Step]:
-    """What agents decided on a repository; its cards come from `pgmem cards init`."""
+    """Decisions of agents on a repository; its cards come from `pgmem cards init`."""
     assert root is not None, "a repository is read from its folder"
     name = root.name
 

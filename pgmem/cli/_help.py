@@ -1,4 +1,4 @@
-"""What `pgmem --help` says of each command. Written by scripts/generate; do not edit."""
+"""The text of `pgmem --help` on each command. Written by scripts/generate; do not edit."""
 
 from __future__ import annotations
 

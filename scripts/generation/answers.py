@@ -91,7 +91,7 @@ class Type:
 
     @property
     def declared(self) -> dict[str, tuple[str, str]]:
-        """What each attribute is declared as, and its meaning."""
+        """The declaration of each attribute, and its meaning."""
         parts = {name: comment.partition(": ") for name, comment in self.attributes}
         return {
             name: (what, meaning)

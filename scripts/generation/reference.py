@@ -60,7 +60,7 @@ def help_module() -> str:
         f"    {json.dumps(name)}: {json.dumps(one_line(group.get_command(None, name).help), ensure_ascii=False)},\n"
         for name in group.list_commands(None)
     ]
-    head = '"""What `pgmem --help` says of each command. Written by scripts/generate; do not edit."""\n\n'
+    head = '"""The text of `pgmem --help` on each command. Written by scripts/generate; do not edit."""\n\n'
     return (
         f'{head}from __future__ import annotations\n\n__all__ = ["HELP"]\n\nHELP = {{\n{"".join(lines)}}}\n'
     )

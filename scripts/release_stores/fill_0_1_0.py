@@ -162,7 +162,7 @@ async def fill_saves(fill: Fill, m: Memory) -> None:
     await m.upsert_entity("Zahlungsdienstleister", "Klarna rechnet ab.", "Größenübersicht", focus="Ausnahmen",
                           related_entities=[{"entity_id": redis, "relationship_type": "RELATED_TO"}])  # fmt: skip
     await m.set_setting("text_config", "english")
-    # Of decisions: the same again, one near enough to replace, a chain of three, one that a person decides.
+    # Decisions: the same again, one near enough to replace, a chain of three, one that a person decides.
     for title in ("Use PostgreSQL for the orders of the shop", "Use PostgreSQL for all orders of the shop",
                   "Use PostgreSQL 18 for all orders of the shop"):  # fmt: skip
         await m.save_decision(title, f"Because: {title}.", "shop", date="2026-02-03", confidence=0.9)
@@ -238,7 +238,7 @@ async def fill_graph(fill: Fill, m: Memory) -> None:
 
 
 async def fill_time(fill: Fill, m: Memory) -> None:
-    """What is old, forgotten, brought back, merged, reflected on and repaired."""
+    """Memories that are old, forgotten, brought back, merged, reflected on and repaired."""
     old = m.acting_as(made_at=datetime.now(UTC) - timedelta(days=500))
     for place in range(3):
         await old.save_context(f"An old note {place} on the ledger.", "shop", topic="ledger")
@@ -405,7 +405,7 @@ async def fill_vectors(fill: Fill, m: Memory) -> None:
 
 
 async def fill_session(fill: Fill) -> None:
-    """What an agent saves while its session has an id, by the way in of agents."""
+    """Saves of an agent while its session has an id, by the way in of agents."""
     async with fill.memory("mcp", agent_id="agent-7") as m:
         opened = await m.save_session("Work under a session", "shop")
         inside = m.acting_as(MemoryScope(agent_id="agent-7", session_id=str(opened.artifact_id)))
@@ -494,7 +494,7 @@ QUESTIONS = (
 
 
 def questions(fill: Fill) -> list[dict[str, Any]]:
-    """What the store is asked before and after an upgrade: searches, answers for a time, what each tenant sees and may."""
+    """Questions to the store before and after an upgrade: searches, answers for a time, what each tenant sees and may."""
     asked: list[dict[str, Any]] = []
 
     def ask(verb: str, arguments: dict[str, Any], **who: str) -> None:

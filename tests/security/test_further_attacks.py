@@ -35,7 +35,7 @@ def ada(call: Call, come: As, law: str) -> str:
 
 
 def everything(rows: Rows) -> list[dict[str, Any]]:
-    """What a person said, with its trust."""
+    """The statements of a person, with their trust."""
     return rows(
         "select n.label, n.key, n.title, n.props, n.status::text, n.trust_level, n.source, n.valid_to from pgmem.node n"
         " where pgmem.said_by(n.source, n.trust_level) = 'person' and n.label not in ('Project', 'Session') order by n.seq"

@@ -33,7 +33,7 @@ _BACKENDS = {"GRAPH_BACKEND": ("postgres", "none"), "VECTOR_BACKEND": ("pgvector
 
 
 Backends: TypeAlias = Mapping[str, Callable[[Mapping[str, object]], Any]]
-"""What makes the store of a name that GRAPH_BACKEND or VECTOR_BACKEND may have, of the whole mapping."""
+"""The maker of the store of a name that GRAPH_BACKEND or VECTOR_BACKEND may have, of the whole mapping."""
 
 
 @overload

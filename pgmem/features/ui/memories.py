@@ -337,7 +337,7 @@ def _held(next_step: str | None) -> str:
     return f"Pending: a person must approve it. {next_step or ''}".strip()
 
 
-# What the pages show
+# The data of the pages
 
 
 async def _likeness(visit: Visit, node: Node) -> list[SearchResult]:

@@ -7,8 +7,8 @@
 -- contents of the schema.
 --
 -- The comment on a verb is its documentation everywhere. It begins with a sentence; lines `name: meaning` describe
--- arguments that are not described below, and lines `ErrorClass: when` say what it raises. What all verbs of its rights,
--- with a limit or of a project raise is added here, and is part of the comment like the rest.
+-- arguments that are not described below, and lines `ErrorClass: when` say what it raises. The errors that all verbs of
+-- its rights, with a limit or of a project raise are added here, and are part of the comment like the rest.
 --
 -- Locks: the rows of pgmem.verb, inside the upgrade's transaction.
 
@@ -310,12 +310,12 @@ select pgmem.declare_argument_type('objects', 'jsonb');
 select pgmem.declare_argument_type('related_entities', 'jsonb');
 select pgmem.declare_argument_type('card_evidence_list', 'jsonb');
 
--- What the client of the last release sends and that of this one does not: programs go on while their store is upgraded.
+-- Arguments that the client of the last release sends and that of this one does not: programs go on while their store is upgraded.
 -- A former name comes after the argument that has its meaning now; that one is required, though SQL cannot declare it.
 select pgmem.declare_argument_type('former_name_text', 'text');
 select pgmem.declare_argument_type('former_name_uuid', 'uuid');
 select pgmem.declare_argument_type('former_texts', 'text[]');
 select pgmem.declare_argument_type('former_object', 'jsonb');
--- Of columns that such a client reads.
+-- Types of columns that such a client reads.
 select pgmem.declare_argument_type('former_text', 'text');
 select pgmem.declare_argument_type('former_number', 'integer');

@@ -15,7 +15,7 @@ select pgmem.declare_answer('source_answer', $$
 One source of a memory, and its state.
 
 class Source
-kind turn|memory|file|url|ticket: What it is.
+kind turn|memory|file|url|ticket: Its kind.
 target text: The id, path, address or ticket.
 state FRESH|STALE|GONE|UNCHECKABLE: Whether it says still what the memory rests on.
 checked_at timestamptz?: When the state was found; null: it was not checked.

@@ -721,7 +721,7 @@ like keyed_memory
 passage text?, matched text[] = {}, project text?, scope text?, score float8, relevance float8?, vector float8?
 fulltext float8?, graph float8?, trust float8?, confidence float8?, explanation {any}?, created_at timestamptz?
 outdated_by uuid?: The later statement that holds in its place; null: none.
-sources FRESH|STALE|GONE|UNCHECKABLE?: What it rests on, as last checked, the worst; null: it names no source.
+sources FRESH|STALE|GONE|UNCHECKABLE?: Its sources, as last checked, the worst; null: it names no source.
 by person|agent?: Who said it; agent: also a program or a file.
 copies integer = 1: How many memories of the project have the same text; the best stands for all.
 wrong_at timestamptz?: When an agent named it wrong or outdated, more often than used.

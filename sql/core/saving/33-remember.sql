@@ -39,7 +39,7 @@ select pgmem.declare_answer('period_conflict', $$
 A write onto a node whose period had an end (revived: it had passed) or beside an open one, and the outcome.
 
 conflict revived|has_end|open, action cleared|kept|replaced|review, previous_valid_to timestamptz?
-since timestamptz?: Of the other open period.
+since timestamptz?: The other open period begins then.
 save_id uuid?: Under which a person decides.
 message text?
 $$);

@@ -370,7 +370,7 @@ save_id uuid, verb text, project text?, status text, arguments object, message t
 candidate_label text?, candidate_title text?, candidate_status text?, candidate_properties object?
 candidate_version integer?, artifact_id uuid?, resolved_by text?, is_open boolean, session_id text?
 created_at timestamptz, updated_at timestamptz
-artifact_title text?: Of the memory that is stored already and would be brought in.
+artifact_title text?: Title of the memory that is stored already and would be brought in.
 artifact_properties object?
 outcomes text[] = {}: How it can be decided.
 restored_title text?: The title of the version that a revert brings back.

@@ -237,7 +237,7 @@ begin atomic
       '\mno (new|more|additional|extra|further) (runtime )?(dependency|dependencies|packages?|library|libraries)\M', 'never install', 'g'),
       '\mprefer(s|red)? ([\w-]+) (to|over) ([\w-]+)', 'use \2 ; avoid \4', 'g'),
       '\mripgrep\M', 'rg', 'g'),
-      -- What stays unread is not to be read.
+      -- A text that stays unread is not to be read.
       '\m(stays?|remains?|keeps?|kept|leaves?|left|is|are|be) (([\w./-]+ ){0,3})un(?!der|til|less|it|ion)(\w{3,})\M', ' never \4 \2', 'g'),
       '\m(stays?|remains?|keeps?) (switched |turned |well |far )?(off|disabled|away|clear|out)\M', ' never ', 'g'),
       '\m(leaves?|leaving|left) (out|off)\M', 'skip', 'g'),

@@ -204,7 +204,7 @@ comment on function pgmem.compare_arms is
 
 
 select pgmem.declare_answer('event_tokens', $$
-What an event of a hook, or a tool, brought: how often, in how many tokens.
+The lines that an event of a hook, or a tool, brought: how often, in how many tokens.
 
 by text, answers bigint, tokens bigint
 $$);
@@ -213,13 +213,13 @@ select pgmem.declare_answer('errors_again', $$
 Errors that came, and how many of them came again in a later session.
 
 with_memory bigint: Errors with which a memory came.
-again_with_memory bigint: Of these, how many came again after that.
+again_with_memory bigint: Those among them that came again after that.
 without_memory bigint: Errors with which no memory came.
-again_without_memory bigint: Of these, how many came again.
+again_without_memory bigint: Those among them that came again.
 $$);
 
 select pgmem.declare_answer('balance', $$
-What a memory cost and what came of it in the last days; outside the trial no count says why.
+Cost and outcome of memory in the last days; outside the trial no count says why.
 
 days integer, sessions bigint, tokens bigint, brought event_tokens[]
 memories_brought bigint: Different memories that were brought.
@@ -228,11 +228,11 @@ noise bigint: How often one was named as noise.
 wrong bigint: How often one was named as wrong or outdated.
 corrected bigint: Memories that were brought and then replaced, changed or forgotten.
 met bigint: Commands that a rule met before they ran.
-changed bigint: Of these, those that did not run in their session.
-done bigint: Of these, those that ran all the same.
+changed bigint: Those among them that did not run in their session.
+done bigint: Those among them that ran all the same.
 errors errors_again
 trial boolean: Whether a trial is on.
-measures trial_measure[]: Of all sessions of the trial so far; empty: none was held.
+measures trial_measure[]: Sums over all sessions of the trial so far; empty: none was held.
 $$);
 
 create or replace function pgmem.sum_balance(

@@ -218,7 +218,7 @@ by person|agent?: person: a person said it; unset: an agent or a program did, al
 $$);
 
 select pgmem.declare_answer('path_digest', $$
-What is known of one path or symbol, best first.
+Cards of one path or symbol, best first.
 
 path text, cards digest_card[] = {}, more integer?, hidden_stale integer?, hidden_drafts integer?
 $$);
@@ -286,7 +286,7 @@ waiting waiting_branch[]?, auto text?, reason text?
 $$);
 
 select pgmem.declare_answer('relevant_memory', $$
-What is known about a scope: digests, or a page of cards.
+Knowledge of a scope: digests, or a page of cards.
 
 project_id text, scope_resolved_from text, digests path_digest[]?, records card_answer[]?, record_count integer?
 total_count integer?, truncated boolean, continuation text?, coverage coverage?, detail_level text
@@ -481,7 +481,7 @@ action text, from_status text?, to_status text?, by text?, reason text?, version
 $$);
 
 select pgmem.declare_answer('trajectory', $$
-What one piece of work did, on one line: day, intent, files, verification, outcome, commit.
+One piece of work on one line: day, intent, files, verification, outcome, commit.
 
 id uuid, line text, at timestamptz, outcome text, commit text?
 $$);

@@ -659,7 +659,7 @@ comment on function pgmem.keeps_cursor is
 
 
 select pgmem.declare_answer('arrival', $$
-What became of a change of another store.
+The fate of a change of another store.
 
 place integer: Its place in the page, from 1 on.
 outcome taken|present|merged|updated|conflict|review|purged|refused|waits
@@ -915,9 +915,9 @@ comment on function pgmem.remove_edge is 'Remove an edge that was removed in ano
 
 
 select pgmem.declare_answer('peer_state', $$
-What a store is to another one, and how far the two are in step.
+The relation of a store to another one, and how far the two are in step.
 
-feed text: What its cursors begin with.
+feed text: Its cursors begin with this.
 release text
 at timestamptz: Its clock.
 pulled text?: The cursor behind the last change of the other store that is applied here.

@@ -276,7 +276,7 @@ comment on function pgmem.store_item_vectors is 'Replace the vectors of an item.
 
 
 select pgmem.declare_answer('item', $$
-What a program keeps under a namespace and a name.
+A value that a program keeps under a namespace and a name.
 
 id uuid, namespace text[], name text, value json, ttl_minutes float8?, created_at timestamptz, updated_at timestamptz
 $$);

@@ -56,7 +56,7 @@ def test_what_python_refuses_has_failed() -> None:
     "kind", [psycopg.errors.InvalidSqlStatementName, psycopg.errors.DuplicatePreparedStatement]
 )
 def test_a_statement_that_a_pooler_lost_names_the_setting_and_is_queued(kind: type[psycopg.Error]) -> None:
-    """Of 200 saves 156 failed for good behind PgBouncer, with the words of the server."""
+    """156 of 200 saves failed for good behind PgBouncer, with the words of the server."""
     with pytest.raises(errors.DatabaseUnavailable, match="PGMEM_PREPARE") as raised, errors.translate():
         raise kind('prepared statement "_pg3_0" does not exist')
     assert verdict(raised.value) == "queue"

@@ -21,7 +21,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Links(HTMLParser):
-    """What a page would load, its open tags, and the names of all tags and attributes."""
+    """The addresses that a page would load, its open tags, and the names of all tags and attributes."""
 
     def __init__(self) -> None:
         super().__init__()
