@@ -235,10 +235,10 @@ class Verbs:
         """Join two memories; the same call again changes nothing more.
 
         Args:
-            from_label: Kind of the first, such as Decision.
+            from_label: Such as Decision.
             from_key: Id, name or title.
             rel_type: Such as CONFLICTS_WITH; describe_schema lists them.
-            to_label: Kind of the second.
+            to_label: Such as Decision.
             to_key: Id, name or title.
             project_id: Project name.
 
@@ -451,7 +451,7 @@ class Verbs:
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
 
@@ -498,7 +498,7 @@ class Verbs:
             exclusions: When it does not apply.
             scope: Its reach; global, project or focus.
             last_validated_at: When the pattern last proved right; unset: now.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             focus: Focus area.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
@@ -548,7 +548,7 @@ class Verbs:
             scope: Its reach; global, project or focus.
             focus: Focus area.
             relevance_score: 0 to 1; how relevant it is: kept with the note, and no part of a ranking.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
@@ -610,7 +610,7 @@ class Verbs:
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
 
@@ -694,7 +694,7 @@ class Verbs:
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
 
@@ -738,7 +738,7 @@ class Verbs:
             decisions: As save_decision takes them; objects.
             patterns: As save_pattern takes them; objects.
             focus: Focus area.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             atomic: All parts or none; false: a refused part leaves the others saved.
             save_id: A UUID; sent again, it saves once.
             share: Whose it is: private or org; unset: private where there is a user.
@@ -805,7 +805,7 @@ class Verbs:
                 else now.
             valid_to: When it ceases to hold; unset: as stored, or open with a new valid_from. Alone it
                 leaves the start as it is.
-            project_id: The project it belongs to; unset: none.
+            project_id: Project name; unset: it belongs to none.
             share: Whose it is: private or org; unset: private where there is a user.
 
         Raises:
@@ -1068,7 +1068,7 @@ class Verbs:
             project_id: Project name.
             scope: The widest scope; global: only global memories; project or focus: the named focus, the
                 project and global memories.
-            focus: The name of the focus area; required with scope focus.
+            focus: Focus area; required with scope focus.
             categories: Only these kinds; unset: all but cards.
             topic: Only memories that contain one of these words.
             as_of: As true at that time.
@@ -1251,7 +1251,7 @@ class Verbs:
             label: Such as Decision.
             key: Id, name or title; a title exactly.
             version: Its number; a wrong one is answered with those that exist.
-            project_id: Where to look for the name; unset: everywhere.
+            project_id: Project name; unset: everywhere.
             governance_token: For a global memory; a token of request_global_write_approval.
 
         Raises:
@@ -1298,7 +1298,7 @@ class Verbs:
             label: Such as Decision.
             key: Id, name or title; a title exactly.
             purge: Delete it for good; false: hide it, so that revert can bring it back.
-            project_id: Where to look for the name; unset: everywhere.
+            project_id: Project name; unset: everywhere.
             governance_token: For a global memory; a token of request_global_write_approval.
 
         Raises:
@@ -2568,7 +2568,7 @@ class Verbs:
 
         Args:
             save_id: The save to make again; a batch is not retried as a whole, its parts are.
-            governance_token: Approval for scope global; a token of request_global_write_approval.
+            governance_token: For scope global; a token of request_global_write_approval.
             project_id: The project to save it into instead, where an agent misspelt it.
 
         Raises:

@@ -18,8 +18,17 @@ _MAX_CHARS = 100_000  # as the setting max_text_chars is delivered
 
 async def route_analysis(_caller: Caller, params: dict[str, Any]) -> Route:
     """Recommend a way to reason; asks no server."""
-    hint = _text(params["task_type_hint"], "task_type_hint")
-    text = f"{_text(params['task_description'], 'task_description')} {hint}"
+    return routed(params["task_description"], params["task_type_hint"])
+
+
+def routed(task_description: str, task_type_hint: str | None = None) -> Route:
+    """Return the way to reason about a task.
+
+    Raises:
+        InvalidArgument: a text is too long.
+    """
+    hint = _text(task_type_hint, "task_type_hint")
+    text = f"{_text(task_description, 'task_description')} {hint}"
     hinted = next((mode for mode in WAYS_TO_REASON if hint == mode or _count(hint, mode)), None)
     found = {mode: _count(text, mode) for mode in WAYS_TO_REASON}
     if hinted is not None:

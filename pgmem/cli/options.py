@@ -263,7 +263,6 @@ def terminal(*, quiet: bool = False) -> Console:
 
 _COMMANDS = {
     "archive_below": "--archive-below",
-    "call reflect, then surface_insights": "run pgmem reflect",
     "dry_run": "--dry-run",
     "get_relevant_memory": "pgmem cards for-path",
     "get_save_status": "pgmem hygiene",

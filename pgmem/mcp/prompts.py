@@ -9,6 +9,7 @@ import mcp.types as protocol
 from mcp.shared.exceptions import MCPError
 
 from pgmem import escaping
+from pgmem.calls import routing
 from pgmem.escaping import quoted
 from pgmem.mcp.arguments import unknown
 from pgmem.worker.extraction_prompt import EXTRACTION
@@ -39,12 +40,11 @@ def end_session(project_id: str) -> str:
 def memory_review(project_id: str) -> str:
     """Review and repair the memory, with the person."""
     return (
-        f"Call run_hygiene(project_id={quoted(project_id)}) and memory_freshness("
-        f"project_id={quoted(project_id)}), page by "
+        f"Call run_hygiene(project_id={quoted(project_id)}), page by "
         "page while next_offset is set. Give the counts in one line, then finding by finding what to do. "
         "Change nothing before I agree: then use the verb that the finding names; merge_entities, supersede, "
-        "retry_save and resolve_review are mine to run (pgmem hygiene, pgmem review). Then call reflect and "
-        "surface_insights, and ask me of each insight whether to approve or dismiss it (review_insight)."
+        "retry_save and resolve_review are mine to run (pgmem hygiene, pgmem review). How old memories "
+        "are (pgmem freshness) and what they say together (pgmem reflect --review) is shown to me."
     )
 
 
@@ -58,11 +58,12 @@ def extract_memories(project_id: str) -> str:
 
 def analysis_routing(task_description: str) -> str:
     """Choose how to reason about a task before you begin."""
+    route = routing.routed(task_description)
+    steps = "".join(f"\n{number}. {step}" for number, step in enumerate(route.suggested_steps, 1))
     return (
-        f"Call route_analysis with this task: {escaping.as_data(task_description)}\n"
-        "Say which mode and why, then follow its "
-        "suggested steps one by one. Look up what was decided before with search_memory, and save what is "
-        "decided now with save_decision."
+        f"The task: {escaping.as_data(task_description)}\n"
+        f"Reason about it in the mode {route.mode} ({route.rationale}), step by step:{steps}\n"
+        "Look up what was decided before with search_memory, and save what is decided now with save_decision."
     )
 
 

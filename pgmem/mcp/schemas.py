@@ -9,36 +9,44 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-_IMPLIED: Mapping[str, tuple[Any, ...]] = {"default": (None, [], False), "minimum": (1,)}
+_IMPLIED: Mapping[str, tuple[Any, ...]] = {"default": (None, [], False, "project"), "minimum": (1,)}
 _SHOWN = tuple("type enum items properties required anyOf minimum maximum default description".split())
 
 
 _UNLISTED: Mapping[str, tuple[str, ...]] = {
+    "get_save_status": ("session_id",),
     "get_relevant_memory": ("include_drafts", "include_stale"),
+    "list_projects": ("limit",),
     "manage_engineering_memory": ("report", "propose"),
     "memory_freshness": ("scope", "stale_after_days", "limit"),
     "memory_surface": ("limit",),
     "query_engineering_memory": ("include_drafts", "include_stale"),
-    "retrieve_context": ("known_at", "max_tokens"),
+    "retrieve_context": ("as_of", "known_at", "max_tokens"),
+    "remember": ("valid_from", "valid_to"),
+    "revert": ("governance_token",),
     "route_analysis": ("task_type_hint",),
-    "run_hygiene": ("check_pending_only",),
-    "save_context": ("relevance_score", "save_id"),
-    "search_memory": ("agent_id", "session_id", "known_at", "max_tokens"),
-    "store_session_with_learnings": ("atomic", "save_id"),
+    "run_hygiene": ("check_pending_only", "limit", "scope"),
+    "save_context": ("relevance_score", "save_id", "valid_from", "valid_to"),
+    "save_decision": ("confidence", "owner", "save_id"),
+    "save_pattern": ("save_id", "valid_from", "valid_to"),
+    "save_session": ("scope", "governance_token", "save_id"),
+    "search_memory": ("agent_id", "session_id", "known_at", "max_tokens", "min_relevance", "scope"),
+    "store_session_with_learnings": ("atomic", "governance_token", "save_id"),
     "surface_insights": ("limit",),
-    **dict.fromkeys(("save_session", "save_decision", "save_pattern", "upsert_entity"), ("save_id",)),
+    "upsert_entity": ("save_id", "related_entities.entity_id"),
 }
-"""Arguments that tools take and do not list: programs use them, and models do without."""
+"""Arguments, and fields of objects, that tools take and do not list: programs use them, and models do without."""
 
 
 def listed_arguments(name: str, schema: Mapping[str, Any], *, whole: bool = False) -> dict[str, Any]:
     """Return the schema of the arguments of a tool as it is listed; whole: with those that are not listed."""
     listed = _short(schema, schema)
     if not whole:
-        unlisted = _UNLISTED.get(name, ())
-        listed["properties"] = {
-            key: part for key, part in listed["properties"].items() if key not in unlisted
-        }
+        for unlisted in _UNLISTED.get(name, ()):
+            first, _, field = unlisted.partition(".")
+            (listed["properties"][first]["items"]["properties"] if field else listed["properties"]).pop(
+                field or first
+            )
     return listed if listed["properties"] else {**listed, "additionalProperties": False}
 
 

@@ -19,12 +19,13 @@ from pgmem._verbs import KINDS
 _OPEN = ConfigDict(extra="allow")
 """Fields that no shape names reach SQL, which refuses or keeps them by name; pydantic would drop them silently."""
 _Text = Annotated[Any, WithJsonSchema({"type": "string"})]
-_Texts = Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "string"}})]
 _CLOSED = ConfigDict(extra="forbid")
 
 
-_FIELDS: Mapping[str, Any] = {"text": str, "title": str, "key": str, "date": str, "texts": list[str]}
+_FIELDS: Mapping[str, Any] = {"text": str, "title": str, "texts": list[str]}
 """The types of the fields that a part of a batch shows; numbers and times have defaults that agents leave alone."""
+_IN_BATCH = frozenset({"actions_taken", "open_items", "next_actions", "supersedes"})
+"""The fields that a part of a batch shows besides the required ones; it takes all that its save verb takes."""
 
 
 def _part(label: str) -> Any:
@@ -36,8 +37,7 @@ def _part(label: str) -> Any:
     shown = {
         field.name: _FIELDS[field.type] if field.required else NotRequired[_FIELDS[field.type]]
         for field in kind.fields
-        # beside is sent after the answer of a save has named a near decision.
-        if field.type in _FIELDS and not field.hidden and field.name != "beside"
+        if field.name in _IN_BATCH or (field.required and field.type in _FIELDS)
     }
     listed = TypeAdapter(with_config(_OPEN)(TypedDict(label, shown))).json_schema()  # type: ignore[operator]
     return Annotated[dict[str, Any], WithJsonSchema(listed)]
@@ -57,13 +57,11 @@ class RelatedEntity(inputs.RelatedEntity, total=False):
 
 @with_config(_OPEN)
 class Properties(TypedDict, total=False):
-    """The properties of a thing: its name (or title, of a Problem and the like), searched texts, others."""
+    """The properties of a thing: its name (or title, of a Problem and the like), its text, any others."""
 
     name: _Text
     title: _Text
     description: _Text
-    solution: _Text
-    tags: _Texts
 
 
 @with_config(_CLOSED)

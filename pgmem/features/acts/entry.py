@@ -1,7 +1,7 @@
 """The toolset entry: two tools for the most frequent work of an agent, beside get_save_status and feedback.
 
-A list of 25 tools costs three thousand tokens of every session, and most agents call two of them. `recall` is a context
-and a search by one question; `save` finds the kind of memory from the fields that it is given, and names it.
+The default list costs 2 600 tokens of every session, and most agents call two of its tools. `recall` is a context and a
+search by one question; `save` finds the kind of memory from the fields that it is given, and names it.
 """
 
 from __future__ import annotations

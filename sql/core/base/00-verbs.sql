@@ -173,7 +173,7 @@ insert into pgmem.argument (name, sent_by, meaning) values
   ('limit', 'anyone', 'How many at most, 1 to 1000.'),
   ('offset', 'anyone', 'Where to continue: next_offset of the last page; 0 or more.'),
   ('save_id', 'anyone', 'A UUID; sent again, it saves once.'),
-  ('governance_token', 'anyone', 'Approval for scope global; a token of request_global_write_approval.'),
+  ('governance_token', 'anyone', 'For scope global; a token of request_global_write_approval.'),
   ('by', 'anyone', 'The name of the person who decides.'),
   ('dry_run', 'anyone', 'Only report what it would do.'),
   ('share', 'program', 'Whose it is: private or org; unset: private where there is a user.'),

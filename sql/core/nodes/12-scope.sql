@@ -37,7 +37,7 @@ InvalidArgument: A name holds a control character or is too long.
 $$;
 select pgmem.declare_verb('get_scope_state', p_rights => 'reader', p_effect => 'read', p_answer => 'ScopeState',
   p_toolset => 'core',
-  p_description => 'Before you save: does the project exist? uncertain: save_session creates it.');
+  p_description => 'Call this when a session begins. If the project is uncertain, save_session creates it.');
 
 
 -- Reads node itself, by the caller's tenants.

@@ -305,10 +305,10 @@ $$;
 comment on function pgmem.relate is $$
 Join two memories; the same call again changes nothing more.
 
-from_label: Kind of the first, such as Decision.
+from_label: Such as Decision.
 from_key: Id, name or title.
 rel_type: Such as CONFLICTS_WITH; describe_schema lists them.
-to_label: Kind of the second.
+to_label: Such as Decision.
 to_key: Id, name or title.
 
 InvalidArgument: The label or the relation is unknown.
@@ -318,6 +318,6 @@ NotPermitted: Both memories are public, and the caller has a tenant.
 RelationNotAllowed: The relation does not join these labels, or verbs alone make it.
 $$;
 select pgmem.declare_verb('relate', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Edge',
-  p_toolset => 'core,graph',
+  p_toolset => 'graph,quality',
   p_description =>
-    'Join two memories, such as decisions that conflict.');
+    'Call this to join two memories, such as decisions that conflict.');

@@ -152,7 +152,7 @@ AmbiguousName: a title is of several memories; the message lists their ids.
 InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
-  p_toolset => 'core,entry', p_description => 'Say that a memory was used, wrong, outdated or noise.');
+  p_toolset => 'core,entry', p_description => 'Call this when a memory was used, or proved wrong, outdated or noise.');
 
 
 select pgmem.declare_answer('recalled_memory', $$

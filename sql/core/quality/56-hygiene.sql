@@ -212,5 +212,5 @@ $$;
 select pgmem.declare_verb('run_hygiene', p_rights => 'writer', p_effect => 'repeat', p_answer => 'HygieneReport',
   p_patience => 'report', p_toolset => 'core,quality',
   p_description =>
-    'Report duplicates, what is outdated or obsolete, and open saves. Repairs nothing.',
+    'Call this when hygiene is due. It reports doubles, old memories and open saves, and repairs nothing.',
   p_reads_all => 'It judges all memories of a project.');

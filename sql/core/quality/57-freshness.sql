@@ -94,8 +94,8 @@ stale_after_days: Stale without a change for so long; unset: the setting freshne
 InvalidArgument: the limit, the offset or stale_after_days is out of its bounds.
 $$;
 select pgmem.declare_verb('memory_freshness', p_rights => 'reader', p_effect => 'read', p_answer => 'FreshnessReport',
-  p_toolset => 'core,quality', p_hidden => '{offset}',
-  p_description => 'How many memories are current, recent, stale; the stale ones, oldest first.',
+  p_toolset => 'quality', p_hidden => '{offset}',
+  p_description => 'Call this to see how many memories are current, recent or stale, and the stale ones, oldest first.',
   p_reads_all => 'It counts all memories by their age.');
 
 
@@ -142,7 +142,7 @@ InvalidArgument: the memory was forgotten or replaced.
 NotPermitted: the memory belongs to all tenants.
 $$;
 select pgmem.declare_verb('confirm', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Confirmed',
-  p_toolset => 'core,quality', p_description => 'Record that an old memory still holds.');
+  p_toolset => 'core,quality', p_description => 'Call this when an old memory still holds.');
 
 
 create or replace function pgmem.surface_words(p_text text, p_config text) returns text[]

@@ -101,8 +101,8 @@ Run the detectors and store new findings as pending insights.
 An insight that was proposed once is not proposed again, whatever became of it.
 $$;
 select pgmem.declare_verb('reflect', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Reflection',
-  p_patience => 'report', p_toolset => 'core,quality',
-  p_description => 'Look for what memories say together; proposes insights.',
+  p_patience => 'report', p_toolset => 'quality',
+  p_description => 'Call this after many saves: it looks for what memories say together, and proposes insights.',
   p_reads_all => 'It compares all memories of a project.');
 
 
@@ -144,7 +144,7 @@ The pending insights, highest confidence first.
 query: Only insights that hold one of these words; unset: all.
 $$;
 select pgmem.declare_verb('surface_insights', p_rights => 'reader', p_effect => 'read', p_answer => 'Insights',
-  p_toolset => 'core,quality', p_description => 'The pending insights, highest confidence first.',
+  p_toolset => 'quality', p_description => 'Call this to see the pending insights, highest confidence first.',
   p_reads_all => 'It compares all pending insights.');
 
 
@@ -265,7 +265,7 @@ NotPermitted: the setting approval is not self, and the caller is an agent; or t
 InvalidArgument: it was judged otherwise before, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
-  p_toolset => 'core,quality', p_description => 'Judge an insight as the person decides. Dismissed, it does not come back.');
+  p_toolset => 'quality', p_description => 'Call this when the person has decided over an insight. A dismissed one does not come back.');
 
 
 create or replace function pgmem.insight_arrives(p_state jsonb) returns pgmem.node

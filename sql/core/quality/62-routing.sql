@@ -92,4 +92,4 @@ task_type_hint: sequential, debate, socratic or a keyword; it decides alone. Uns
 InvalidArgument: the description or the hint is too long.
 $$;
 select pgmem.declare_verb('route_analysis', p_rights => 'reader', p_effect => 'read', p_answer => 'Route',
-  p_toolset => 'core,quality', p_description => 'How to reason about a task: sequential, debate or socratic, with steps.');
+  p_toolset => 'quality', p_description => 'Call this to learn how to reason about a task: sequential, debate or socratic, with steps.');

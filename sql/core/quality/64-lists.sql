@@ -86,7 +86,7 @@ comment on function pgmem.list_projects is $$
 List the projects that the caller sees, the largest first: name, live memories, focus areas, cards.
 $$;
 select pgmem.declare_verb('list_projects', p_rights => 'reader', p_effect => 'look', p_answer => 'list[ProjectEntry]',
-  p_toolset => 'core', p_description => 'The projects that exist, the largest first. Look before you name a new one.',
+  p_toolset => 'core', p_description => 'Call this before you name a new project. It lists those that exist.',
   p_reads_all => 'It counts the memories of each project.');
 
 

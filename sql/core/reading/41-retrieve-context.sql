@@ -507,7 +507,7 @@ One attempt takes at most `retrieval_timeout_s`; after one retry the status is `
 database does not answer), so that an agent can always go on.
 
 scope: The widest scope; global: only global memories; project or focus: the named focus, the project and global memories.
-focus: The name of the focus area; required with scope focus.
+focus: Focus area; required with scope focus.
 categories: Only these kinds; unset: all but cards.
 topic: Only memories that contain one of these words.
 
@@ -519,7 +519,7 @@ $$;
 select pgmem.declare_verb('retrieve_context', p_rights => 'reader', p_effect => 'read', p_answer => 'ContextBundle',
   p_patience => 'answer', p_toolset => 'core',
   p_description =>
-    'Load what is remembered before you work: of the focus, the project, and globally.');
+    'Call this before you work. It loads what is remembered of focus, project and all projects.');
 
 
 select pgmem.declare_answer('recorded_session', $$

@@ -214,7 +214,7 @@ A forgotten memory is brought back in this way. A memory of more trust than the 
 status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
 version: Its number; a wrong one is answered with those that exist.
-project_id: Where to look for the name; unset: everywhere.
+project_id: Project name; unset: everywhere.
 governance_token: For a global memory; a token of request_global_write_approval.
 
 MemoryNotFound: no such memory exists, or it has no such version.
@@ -224,7 +224,7 @@ NotPermitted: the memory belongs to all tenants, or it is global and the token i
 RelationNotAllowed: the memory is a project, a focus area or a card.
 $$;
 select pgmem.declare_verb('revert', p_rights => 'writer', p_effect => 'write', p_answer => 'Reverted',
-  p_toolset => 'core,graph', p_description => 'Bring back an earlier version of a memory, as a new one.');
+  p_toolset => 'core,graph', p_description => 'Call this to bring back an earlier version of a memory, as a new one.');
 
 
 create or replace function pgmem.require_no_twin(p_node pgmem.node) returns void

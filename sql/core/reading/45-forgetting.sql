@@ -131,7 +131,7 @@ memory of more trust than the caller's stays as it is, and so does a shared one 
 status `failed` and dedup_outcome `manual_review`, and a person decides under its save_id.
 
 purge: Delete it for good; false: hide it, so that revert can bring it back.
-project_id: Where to look for the name; unset: everywhere.
+project_id: Project name; unset: everywhere.
 governance_token: For a global memory; a token of request_global_write_approval.
 
 MemoryNotFound: no such memory is visible to the caller.
@@ -143,7 +143,7 @@ $$;
 select pgmem.declare_verb('forget', p_rights => 'writer', p_effect => 'remove', p_answer => 'Forgotten',
   p_toolset => 'core',
   p_description =>
-    'Hide a memory; remembering it again brings it back. purge deletes it for good, only when asked.');
+    'Call this to hide a memory; saving it again brings it back. Send purge only when a person asks.');
 
 
 select pgmem.declare_answer('expiry', $$

@@ -68,7 +68,7 @@ create or replace function pgmem.reflection_hint(p_tenant text) returns text
 language plpgsql stable as $$
 begin
   return (
-    select format('%s or more memories have come since the last reflection: call reflect, then surface_insights.',
+    select format('%s or more memories came since the last reflection: a person sees what they say (pgmem reflect).',
                   s.value)
     from pgmem.setting s
     where s.name = 'reflection_hint_limit' and s.value::integer <= (

@@ -66,7 +66,7 @@ $$;
 select pgmem.declare_verb('request_global_write_approval', p_rights => 'writer', p_effect => 'write',
   p_answer => 'GovernanceToken', p_toolset => 'core', p_hidden => '{asked}',
   p_description =>
-    'Before a save with scope global: show the person the preview, pass the token. One call, 60 seconds.');
+    'Call this before a save with scope global: show the person the preview, then send the token within 60 seconds.');
 
 
 create or replace function pgmem.preview_global_write(p_arguments jsonb) returns text

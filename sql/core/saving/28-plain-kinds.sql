@@ -14,7 +14,7 @@ Save what a session did and what is open; this save alone creates its project.
 
 A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'At the end of work: what was done, decided, is open, comes next. Only this save creates a project.',
+  p_description => 'Call this when work ends: it keeps what was done and what is open. It alone creates a project.',
   p_fields => array[
     pgmem.field('objective', 'text', 'Its aim; one text.', p_required => true),
     pgmem.field('actions_taken', 'texts', 'What was done, in order.', p_option => 'did'),
@@ -40,7 +40,7 @@ Save a repeatable way of working: when it applies and its steps.
 A pattern with the same trigger and steps is skipped (dedup_outcome `duplicate_skip`). A refused save is not an
 error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Keep a way of working that repeats: when it applies, its steps, when it does not.',
+  p_description => 'Call this when a way of working has proved itself and will be needed again.',
   p_fields => array[
     pgmem.field('trigger', 'text', 'When it applies.', p_required => true),
     pgmem.field('repeatable_steps', 'texts', 'In order; at least one.', p_required => true, p_option => 'steps'),
@@ -60,7 +60,7 @@ Save a free piece of context under a topic; every call stores a new memory.
 
 A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Keep a note that is not a decision, pattern or fact.',
+  p_description => 'Call this for a note that is no decision, pattern or fact.',
   p_fields => array[
     pgmem.field('content', 'text', 'The text of the note.', p_required => true),
     pgmem.field('topic', 'text', 'Its title.'),

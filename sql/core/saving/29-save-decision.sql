@@ -31,7 +31,7 @@ A title that was replaced is not saved again: the answer is the decision that re
 this one replaces, beside that another one holds too; `near` names the live decisions of which that may be true. The answer's dedup_outcome is `new`, `duplicate_skip`, `supersede` or `manual_review`; candidate_id is the earlier
 decision. A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Keep a decision and why. Near titles return: resend with supersedes or beside.',
+  p_description => 'Call this when something is decided. If near titles return, send it again with supersedes or beside.',
   p_fields => array[
     pgmem.field('title', 'title', 'What was decided; one line.', p_required => true, p_kept => 'title'),
     pgmem.field('rationale', 'text', 'Why it was decided.', p_required => true),

@@ -21,7 +21,7 @@ entity existed; `manual_review` when the earlier fact has more trust, and `dupli
 message names a valid_to that had passed, after which the entity holds again. A refused save is not an error; its
 status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Save a fact about a named thing. The older one is kept as history.',
+  p_description => 'Call this when a fact about a named thing is new or has changed. The older one stays as history.',
   p_fields => array[
     pgmem.field('entity_name', 'key', 'Its name.', p_required => true, p_kept => 'key',
       p_option => 'name'),

@@ -127,7 +127,7 @@ $$;
 select pgmem.declare_verb('store_session_with_learnings', p_rights => 'writer', p_effect => 'write',
   p_answer => 'BatchSaveResult', p_toolset => 'core', p_hidden => '{memories}',
   p_description =>
-    'At the end: save the session with its decisions and patterns in one call.');
+    'Call this when work ends, to save the session with its decisions and patterns at once.');
 
 
 create or replace function pgmem.batch_token(

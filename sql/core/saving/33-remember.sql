@@ -134,7 +134,7 @@ relations: Relations to others by name, such as USES; {"USES": ["Redis", {"name"
   A missing target becomes a stub.
 valid_from: When it begins to hold; a new period unless valid_to is sent too. Unset: as stored, else now.
 valid_to: When it ceases to hold; unset: as stored, or open with a new valid_from. Alone it leaves the start as it is.
-project_id: The project it belongs to; unset: none.
+project_id: Project name; unset: it belongs to none.
 
 InvalidArgument: an unknown label or one that a save verb writes, no name, an unknown relation, an empty period, or a
   property status that says archived.
@@ -145,7 +145,7 @@ $$;
 select pgmem.declare_verb('remember', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Remembered',
   p_toolset => 'core,graph',
   p_description =>
-    'Keep a thing with properties or relations to other things; for one sentence about it take upsert_entity.');
+    'Call this for a thing with properties or relations to others. One sentence about it goes to upsert_entity.');
 
 
 create or replace function pgmem.asked_node(

@@ -106,7 +106,7 @@ MemoryNotFound: no such project or session exists; the message names those that 
 DatabaseUnavailable: the database does not answer and the outbox is empty.
 $$;
 select pgmem.declare_verb('get_save_status', p_rights => 'reader', p_effect => 'look', p_answer => 'SaveStatus',
-  p_toolset => 'core,entry', p_description => 'Saves that are still open, or the outcome of one save_id.');
+  p_toolset => 'core,entry', p_description => 'Call this when a save was not saved. It lists the open ones, or the outcome of one save_id.');
 
 
 create or replace function pgmem.require_session(p_session_id text, p_project_seq bigint) returns void

@@ -411,10 +411,9 @@ ContractError: none or several of scope, symbols, intent_id and cursor; a path o
 MemoryNotFound: no such intent is declared in the project.
 $$;
 select pgmem.declare_verb('get_relevant_memory', p_rights => 'reader', p_effect => 'repeat',
-  p_answer => 'RelevantMemory', p_patience => 'answer', p_toolset => 'core,cards', p_hidden => '{branch}',
+  p_answer => 'RelevantMemory', p_patience => 'answer', p_toolset => 'cards', p_hidden => '{branch}',
   p_description =>
-    'Before you edit: what memory knows about scope, symbols or intent_id; send one of them. Cards inform, they '
-    'authorise no edit.');
+    'Call this before you edit, with one of scope, symbols or intent_id. Cards inform, they authorise no edit.');
 
 
 create or replace function pgmem.query_statuses(

@@ -284,7 +284,7 @@ def test_after_ten_memories_since_the_last_reflection_a_hint_suggests_one(call: 
         call("save_context", content=f"note {number}", project_id=shop)
     assert hint() is None  # nine, with the session
     call("save_context", content="note 9", project_id=shop)
-    assert "call reflect" in str(hint())
+    assert "a person sees what they say (pgmem reflect)." in str(hint())
     call("reflect")
     assert hint() is None
 
@@ -295,7 +295,7 @@ def test_the_hint_is_in_answers_that_an_agent_reads_anyway_and_counts_its_own_te
     def hints() -> list[bool]:
         context = call("retrieve_context", project_id="shop", scope="project")
         remembered = call("remember", label="Tool", properties={"name": "Hammer"})
-        return ["call reflect" in str(answer["proactive_hint"]) for answer in (context, remembered)]
+        return ["pgmem reflect" in str(answer["proactive_hint"]) for answer in (context, remembered)]
 
     act_as("acme", "bob")
     call("save_session", objective="x", project_id="shop")

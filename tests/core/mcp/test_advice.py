@@ -40,8 +40,6 @@ PATH: list[tuple[str, dict[str, Any]]] = [
     ("forget", {"label": "Decision", "key": "Sell green tea in tins", **SHOP}),
     ("run_hygiene", SHOP),
     ("memory_freshness", SHOP),
-    ("reflect", {}),
-    ("surface_insights", {}),
 ]  # fmt: skip
 FOLLOWED: dict[str, dict[str, Any]] = {
     **dict(PATH),
@@ -49,7 +47,7 @@ FOLLOWED: dict[str, dict[str, Any]] = {
 }
 """The arguments of a tool that an answer names; the last of each in PATH."""
 
-BY_NAME = {"review_insight", "revert"}
+BY_NAME = {"revert"}
 """Tools that answers name, whose arguments only those answers hold."""
 
 

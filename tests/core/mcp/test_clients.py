@@ -24,7 +24,7 @@ from tests.serving import serving
 pytestmark = pytest.mark.anyio
 
 COMMAND = ["-m", "pgmem", "mcp"]
-TOOLS = 25
+TOOLS = 18
 
 
 @asynccontextmanager

@@ -31,17 +31,8 @@ CORE = {
         "save_pattern",
     ),
     *("save_context", "upsert_entity", "store_session_with_learnings", "request_global_write_approval"),
-    *("get_save_status", "forget", "remember", "relate", "run_hygiene", "memory_freshness"),
-    *(
-        "reflect",
-        "surface_insights",
-        "route_analysis",
-        "get_relevant_memory",
-        "confirm",
-        "feedback",
-        "list_projects",
-        *("review_insight", "revert"),
-    ),
+    *("get_save_status", "forget", "remember", "run_hygiene", "revert"),
+    *("confirm", "feedback", "list_projects"),
 }
 SAVE = {"title": "t", "rationale": "r", "project_id": "p"}
 

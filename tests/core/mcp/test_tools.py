@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
@@ -104,13 +105,13 @@ async def test_every_tool_answers_with_what_its_output_schema_says(client: Clien
         assert {name: found[name] for name in expected} == expected, tool
 
 
-async def test_every_tool_of_core_and_graph_is_called_here(settings: Settings) -> None:
-    listed = await tools_of(settings.model_copy(update={"toolsets": ("core", "graph")}))
+async def test_every_tool_of_core_is_called_here(settings: Settings) -> None:
+    listed = await tools_of(settings.model_copy(update={"toolsets": ("core", "graph", "quality")}))
     day = [tool for tool, _, _ in DAY]
     assert {tool.name for tool in listed} >= set(day)
     core = {tool.name for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)}))}
-    # One reads the cards of a repository, the others take an id: tests/features/cards, tests/core/recall and the next test.
-    assert core - {"get_relevant_memory", "feedback", "confirm", "review_insight"} <= set(day)
+    # These take an id: tests/core/recall and the next test.
+    assert core - {"feedback", "confirm"} <= set(day)
 
 
 async def test_an_agent_confirms_what_it_found(client: Client, answer: Answer) -> None:
@@ -151,16 +152,31 @@ async def test_an_output_schema_refuses_what_no_tool_answers(client: Client, ans
             Draft202012Validator(tool.output_schema).validate(broken)
 
 
-@pytest.mark.parametrize(("toolsets", "tokens"), [(None, 4780), ("core,graph", 5220), ("all", 6720)])
+@pytest.mark.parametrize(
+    ("toolsets", "seen", "served"), [(None, 2600, 3450), ("core,graph", 3120, 4060), ("all", 4950, 6320)]
+)
 async def test_the_list_of_tools_leaves_the_agent_its_context(
-    settings: Settings, toolsets: str | None, tokens: int
+    settings: Settings, toolsets: str | None, seen: int, served: int
 ) -> None:
-    """The whole list as it is served, output schemas too, at four bytes a token."""
+    """The list as a model sees it, and as it is served, with output schemas, at four bytes a token."""
     tools = await tools_of(load(dsn=settings.dsn, data_dir=settings.data_dir, toolsets=toolsets))
-    served = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools]
-    size = len(json.dumps({"tools": served}, separators=(",", ":"), ensure_ascii=False).encode()) / 4
-    print(f"toolsets {toolsets or 'by default'}: {len(tools)} tools, {size:.0f} tokens")
-    assert size <= tokens
+    whole = [tool.model_dump(by_alias=True, exclude_none=True, mode="json") for tool in tools]
+    short = [{part: tool[part] for part in ("name", "description", "inputSchema")} for tool in whole]
+    sizes = [
+        len(json.dumps({"tools": each}, separators=(",", ":"), ensure_ascii=False).encode()) / 4
+        for each in (short, whole)
+    ]
+    print(
+        f"toolsets {toolsets or 'by default'}: {len(tools)} tools, {sizes[0]:.0f} tokens, {sizes[1]:.0f} served"
+    )
+    assert sizes[0] <= seen
+    assert sizes[1] <= served
+
+
+async def test_a_description_says_in_sentences_when_to_call(settings: Settings) -> None:
+    for tool in await tools_of(settings.model_copy(update={"toolsets": ("core",)})):
+        assert re.match(r"Call this (when|before|to|for) ", tool.description or ""), tool.name
+        assert (tool.description or "").endswith("."), tool.name
 
 
 async def test_every_parameter_is_described_and_every_object_typed(settings: Settings) -> None:
