@@ -232,7 +232,7 @@ VERBS = {
             "write",
             "writer",
             toolsets=("core",),
-            description="Call this for a note that is no decision, pattern or fact.",
+            description="Call this for a note that fits no other save.",
             arguments={
                 "content": Argument("The text of the note.", required=True),
                 "project_id": Argument("Project name.", required=True),
@@ -675,6 +675,14 @@ VERBS = {
             },
         ),
         Verb(
+            "list_said_again",
+            "look",
+            "reader",
+            arguments={
+                "id": Argument("Its id or title; of an id the first 8 digits are enough.", required=True)
+            },
+        ),
+        Verb(
             "forget",
             "remove",
             "writer",
@@ -691,6 +699,10 @@ VERBS = {
                 "project_id": Argument("Project name; unset: everywhere."),
                 "governance_token": Argument(
                     "For a global memory; a token of request_global_write_approval."
+                ),
+                "also": Argument(
+                    "Ids that go too; memories that say the same, as `same` of an answer or list_said_again names them. Those of more trust than the caller's wait for a person.",
+                    type="text[]",
                 ),
             },
         ),
@@ -1130,6 +1142,10 @@ VERBS = {
                     "The outcome; used, noise, wrong or outdated.",
                     choices=("used", "noise", "wrong", "outdated"),
                     required=True,
+                ),
+                "also": Argument(
+                    "Ids judged alike; memories that say the same, as `same` of an answer names them.",
+                    type="text[]",
                 ),
             },
         ),

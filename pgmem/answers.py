@@ -155,10 +155,13 @@ __all__ = [
     "Repair",
     "Replacement",
     "ReportedCard",
+    "RestingMemory",
+    "Retraction",
     "Reverted",
     "Review",
     "ReviewDetail",
     "Route",
+    "SaidAgain",
     "SaveResult",
     "SaveStatus",
     "SchemaDescription",
@@ -795,7 +798,43 @@ class Reverted(KeyedMemory):
     """Who said it; agent: also a program or a file."""
 
 
-class Forgotten(KeyedMemory):
+class SaidAgain(Answer):
+    """Another memory that says the same, and its state after the call."""
+
+    id: UUID
+    label: str
+    title: str
+    project: str | None = None
+    likeness: float
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+    status: str
+    """Its state; failed: a person decides whether it goes too."""
+    in_vault: bool = False
+    """A note of a vault says it as well, which the next pgmem vault sync brings to the same state."""
+
+
+class RestingMemory(Answer):
+    """A memory that rests on another: derived from it, or citing it."""
+
+    id: UUID
+    label: str
+    title: str
+    project: str | None = None
+    how: Literal["derived", "cites"]
+    status: str
+    by: Literal["person", "agent"] | None = None
+    """Who said it; agent: also a program or a file."""
+
+
+class Retraction(Gathering, Answer):
+    """What goes with a memory that no longer holds: those that say the same, and those that rest on it."""
+
+    same: list[SaidAgain] = field(default_factory=list)
+    rests: list[RestingMemory] = field(default_factory=list)
+
+
+class Forgotten(Gathering, KeyedMemory):
     """A memory that is hidden (archived) or gone (purged); failed: a person decides under save_id."""
 
     status: Literal["archived", "purged", "failed"]
@@ -807,6 +846,10 @@ class Forgotten(KeyedMemory):
     save_id: UUID | None = None
     by: Literal["person", "agent"] | None = None
     """Who said what was forgotten; agent: also a program or a file."""
+    same: list[SaidAgain] = field(default_factory=list)
+    """Other memories that say the same, with their state now; those in also go with it."""
+    rests: list[RestingMemory] = field(default_factory=list)
+    """What rests on it."""
 
 
 class Expiry(Answer):
@@ -968,7 +1011,7 @@ class CitedFile(Answer):
     since: datetime
 
 
-class Feedback(Answer):
+class Feedback(Gathering, Answer):
     """How often a memory was named as used, wrong or outdated."""
 
     used: int
@@ -977,6 +1020,10 @@ class Feedback(Answer):
     next_step: str | None = None
     noise: int = 0
     """How often it was brought where it did not help."""
+    same: list[SaidAgain] = field(default_factory=list)
+    """Of a wrong or outdated memory, others that say the same; those in also got the same verdict."""
+    rests: list[RestingMemory] = field(default_factory=list)
+    """What rests on it."""
 
 
 class RecalledMemory(Answer):

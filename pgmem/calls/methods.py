@@ -90,6 +90,7 @@ from pgmem.models import (
     Renewal,
     Repair,
     Replacement,
+    Retraction,
     Reverted,
     Review,
     ReviewDetail,
@@ -1276,6 +1277,23 @@ class Verbs:
             },
         )
 
+    async def list_said_again(
+        self,
+        id: str,
+    ) -> Retraction:
+        """List the memories that say the same as one, and those that rest on it.
+
+        Look before you forget it or name it wrong.
+
+        Args:
+            id: Its id or title; of an id the first 8 digits are enough.
+
+        Raises:
+            MemoryNotFound: no such memory is visible to the caller.
+            AmbiguousName: a title is of several memories; the message lists their ids.
+        """
+        return await self.caller.one("list_said_again", Retraction, {"id": id})
+
     async def forget(
         self,
         label: str,
@@ -1283,6 +1301,7 @@ class Verbs:
         purge: bool = False,
         project_id: str | None = None,
         governance_token: str | None = None,
+        also: Sequence[str] = (),
     ) -> Forgotten:
         """Hide a memory everywhere, or purge it with its edges, vectors and versions.
 
@@ -1300,6 +1319,8 @@ class Verbs:
             purge: Delete it for good; false: hide it, so that revert can bring it back.
             project_id: Project name; unset: everywhere.
             governance_token: For a global memory; a token of request_global_write_approval.
+            also: Ids that go too; memories that say the same, as `same` of an answer or list_said_again
+                names them. Those of more trust than the caller's wait for a person.
 
         Raises:
             MemoryNotFound: no such memory is visible to the caller.
@@ -1320,6 +1341,7 @@ class Verbs:
                 "purge": purge,
                 "project_id": project_id,
                 "governance_token": governance_token,
+                "also": list(also),
             },
         )
 
@@ -2146,6 +2168,7 @@ class Verbs:
         self,
         id: str,
         verdict: Verdict,
+        also: Sequence[str] = (),
     ) -> Feedback:
         """Name a memory as used, wrong or outdated, which places it higher or lower in searches, or as noise.
 
@@ -2160,6 +2183,7 @@ class Verbs:
         Args:
             id: Its id or title; of an id the first 8 digits, as a session is shown them, are enough.
             verdict: The outcome; used, noise, wrong or outdated.
+            also: Ids judged alike; memories that say the same, as `same` of an answer names them.
 
         Raises:
             MemoryNotFound: no such memory is visible here.
@@ -2168,7 +2192,7 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.one("feedback", Feedback, {"id": id, "verdict": verdict})
+        return await self.caller.one("feedback", Feedback, {"id": id, "verdict": verdict, "also": list(also)})
 
     async def list_recall(
         self,

@@ -80,6 +80,11 @@ def forget(
     if older_than is None:
         one = replace(call, which=words).answer()
         typer.echo(f"{one.label} {one.title}: {one.status}.")
+        for other in one.same:
+            where = f" in {visible(other.project)}" if other.project else ""
+            typer.echo(f"  the same{where}, {other.status}: {visible(other.title)} ({other.id})")
+        for resting in one.rests:
+            typer.echo(f"  rests on it: {resting.label} {visible(resting.title)} ({resting.id})")
         if one.next_step:
             typer.echo(typed(one.next_step), err=True)
         return

@@ -15,6 +15,7 @@ _SHOWN = tuple("type enum items properties required anyOf minimum maximum defaul
 
 _UNLISTED: Mapping[str, tuple[str, ...]] = {
     "get_save_status": ("session_id",),
+    "forget": ("governance_token",),
     "get_relevant_memory": ("include_drafts", "include_stale"),
     "list_projects": ("limit",),
     "manage_engineering_memory": ("report", "propose"),

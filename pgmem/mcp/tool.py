@@ -17,7 +17,9 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create
 from pgmem.mcp.arguments import refusal, unknown
 from pgmem.mcp.schemas import listed_answer, listed_arguments, meant
 
-_IF_ANY = frozenset({"standing", "near_names", "near", "conflicts", "stubs_made", "did_you_mean"})
+_IF_ANY = frozenset(
+    {"same", "rests", "standing", "near_names", "near", "conflicts", "stubs_made", "did_you_mean"}
+)
 """Lists of an answer that are left out where they are empty."""
 _PLAIN = {str, NoneType, UUID, date, datetime, int, float, bool}
 

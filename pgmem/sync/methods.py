@@ -40,6 +40,7 @@ class Verbs(Portal):
     neighbours = waiting(methods.Verbs.neighbours)
     memory_history = waiting(methods.Verbs.memory_history)
     revert = waiting(methods.Verbs.revert)
+    list_said_again = waiting(methods.Verbs.list_said_again)
     forget = waiting(methods.Verbs.forget)
     complete_name = waiting(methods.Verbs.complete_name)
     find_titled = waiting(methods.Verbs.find_titled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -261,12 +262,28 @@ async def replace(visit: Visit) -> Redirect:
     return visit.to(f"/memory/{node.id}")
 
 
-async def forget(visit: Visit) -> Redirect:
-    """Hide a memory; its history stays."""
+async def forget_form(visit: Visit) -> Page:
+    """Show the memories that say the same as one that is to be forgotten, and those that rest on it."""
     node = await visit.node()
-    done = await forgotten(visit, node)
+    found = await visit.memory.list_said_again(str(node.id))
+    return Page("retract.html", {"memory": node, "same": found.same, "rests": found.rests})
+
+
+async def forget(visit: Visit) -> Redirect:
+    """Hide a memory, with those that say the same and are ticked; their history stays.
+
+    Without a look at them it leads to the form that shows them, where there are any.
+    """
+    node = await visit.node()
+    if visit.form.get("seen") != "yes" and (await visit.memory.list_said_again(str(node.id))).same:
+        return visit.to(f"/memory/{node.id}/forget")
+    also = sorted(name.removeprefix("one.") for name in visit.form if name.startswith("one."))
+    done = await forgotten(visit, node, also=also)
     if done.status == "archived":
-        said = f"Forgotten: agents no longer see it. Its history stays. {done.next_step or ''}".strip()
+        gone = sum(one.status == "archived" for one in done.same)
+        with_others = f", with {gone} that said the same" if gone else ""
+        step = "" if also or visit.form.get("seen") else done.next_step or ""
+        said = f"Forgotten{with_others}: agents no longer see it. Its history stays. {step}".strip()
         visit.flash(said, undo=back_to(node.id, node.version))
     else:
         visit.flash(_held(done.next_step))
@@ -314,10 +331,10 @@ def back_to(identity: UUID, version: int) -> tuple[str, dict[str, str]]:
     return f"/memory/{identity}/revert", {"version": str(version)}
 
 
-async def forgotten(visit: Visit, node: Node, *, purge: bool = False) -> Forgotten:
-    """Forget a memory, which the person approved by pressing the button."""
+async def forgotten(visit: Visit, node: Node, *, purge: bool = False, also: Sequence[str] = ()) -> Forgotten:
+    """Forget a memory, which the person approved by pressing the button, and others that say the same."""
     token = await _approval(visit, node, "Forget")
-    return await visit.memory.forget(node.label, str(node.id), purge, governance_token=token)
+    return await visit.memory.forget(node.label, str(node.id), purge, governance_token=token, also=also)
 
 
 async def reverted(visit: Visit, node: Node, version: int) -> Reverted:

@@ -36,6 +36,7 @@ ROUTES = (
     Route("/memory/{id:uuid}/edit", memories.edit, methods=["POST"]),
     Route("/memory/{id:uuid}/replace", memories.replace_form, methods=["GET"]),
     Route("/memory/{id:uuid}/replace", memories.replace, methods=["POST"]),
+    Route("/memory/{id:uuid}/forget", memories.forget_form, methods=["GET"]),
     Route("/memory/{id:uuid}/forget", memories.forget, methods=["POST"]),
     Route("/memory/{id:uuid}/revert", memories.revert, methods=["POST"]),
     Route("/memory/{id:uuid}/purge", memories.purge_form, methods=["GET"]),

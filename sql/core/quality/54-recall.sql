@@ -93,33 +93,33 @@ How often a memory was named as used, wrong or outdated.
 class Feedback
 used integer, wrong integer, outdated integer, next_step text?
 noise integer = 0: How often it was brought where it did not help.
+same said_again[] = {}: Of a wrong or outdated memory, others that say the same; those in also got the same verdict.
+rests resting_memory[] = {}: What rests on it.
 $$);
 
-create or replace function pgmem.feedback(
-  p_id text,
-  p_verdict pgmem.verdict
-) returns pgmem.feedback_answer
-language plpgsql security definer set search_path = pgmem, pg_temp as $$
+create or replace function pgmem.judge_memory(
+  p_node pgmem.node,
+  p_verdict text,
+  p_caller pgmem.caller
+) returns pgmem.usefulness
+language plpgsql set search_path = pgmem, pg_temp as $$
 declare
-  v_answer  pgmem.feedback_answer;
-  v_caller  pgmem.caller := pgmem.require_writer();
-  v_node    pgmem.node := pgmem.named_memory(p_id);
-  v_tenant  text;
-  v_last    pgmem.recall_event;
+  v_tenant text := case when p_node.tenant in (p_caller.tenant, pgmem.tenant_of(p_caller.org_id)) then p_node.tenant
+             else p_caller.tenant end;
+  v_counts pgmem.usefulness;
+  v_last   pgmem.recall_event;
 begin
-  v_tenant := case when v_node.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id)) then v_node.tenant
-    else v_caller.tenant end;
-  insert into pgmem.usefulness (node_seq, tenant) values (v_node.seq, v_tenant) on conflict do nothing;
-  perform from pgmem.usefulness u where u.node_seq = v_node.seq and u.tenant = v_tenant for update;
+  insert into pgmem.usefulness (node_seq, tenant) values (p_node.seq, v_tenant) on conflict do nothing;
+  perform from pgmem.usefulness u where u.node_seq = p_node.seq and u.tenant = v_tenant for update;
   select e.* into v_last from pgmem.recall_event e
-  where e.memory_ids[1] = v_node.id and e.tenant = v_caller.tenant and e.act in ('used', 'noise', 'wrong', 'outdated')
-    and e.agent_id is not distinct from v_caller.agent_id
+  where e.memory_ids[1] = p_node.id and e.tenant = p_caller.tenant and e.act in ('used', 'noise', 'wrong', 'outdated')
+    and e.agent_id is not distinct from p_caller.agent_id
     and e.at > pgmem.now() - make_interval(hours => pgmem.setting_int('feedback_cooldown_hours'))
   order by e.at desc, e.seq desc limit 1;
   if v_last.seq is null then
     insert into pgmem.recall_event (at, act, by, memory_ids, project, session_id, agent_id, tenant)
-    values (pgmem.now(), p_verdict, 'feedback', array[v_node.id], v_node.project, v_caller.session_id, v_caller.agent_id,
-      v_caller.tenant);
+    values (pgmem.now(), p_verdict, 'feedback', array[p_node.id], p_node.project, p_caller.session_id, p_caller.agent_id,
+      p_caller.tenant);
   else
     update pgmem.recall_event e set act = p_verdict where e.seq = v_last.seq;
   end if;
@@ -128,10 +128,40 @@ begin
       noise = u.noise + (p_verdict = 'noise')::integer - coalesce(v_last.act = 'noise', false)::integer,
       wrong = u.wrong + (p_verdict = 'wrong')::integer - coalesce(v_last.act = 'wrong', false)::integer,
       outdated = u.outdated + (p_verdict = 'outdated')::integer - coalesce(v_last.act = 'outdated', false)::integer
-  where u.node_seq = v_node.seq and u.tenant = v_tenant
-  returning u.used, u.wrong, u.outdated, u.noise
-  into v_answer.used, v_answer.wrong, v_answer.outdated, v_answer.noise;
-  v_answer.next_step := case when p_verdict in ('wrong', 'outdated') then 'Save what holds instead.' end;
+  where u.node_seq = p_node.seq and u.tenant = v_tenant
+  returning u.* into v_counts;
+  return v_counts;
+end;
+$$;
+comment on function pgmem.judge_memory is
+  'Record the verdict of a caller on a memory, or change the last one of the last hours; the counts after it.';
+
+create or replace function pgmem.feedback(
+  p_id text,
+  p_verdict pgmem.verdict,
+  p_also text[] default '{}'
+) returns pgmem.feedback_answer
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_answer pgmem.feedback_answer;
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_node   pgmem.node := pgmem.named_memory(p_id);
+  v_counts pgmem.usefulness;
+begin
+  v_counts := pgmem.judge_memory(v_node, p_verdict, v_caller);
+  v_answer.used := v_counts.used;
+  v_answer.wrong := v_counts.wrong;
+  v_answer.outdated := v_counts.outdated;
+  v_answer.noise := v_counts.noise;
+  v_answer.same := '[]';
+  v_answer.rests := '[]';
+  perform pgmem.judge_memory(pgmem.named_memory(a.id), p_verdict, v_caller) from unnest(p_also) as a(id) order by a.id;
+  if p_verdict in ('wrong', 'outdated') then
+    v_answer.same := (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from pgmem.said_again(v_node, v_caller) s);
+    v_answer.rests := (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from pgmem.resting_on(v_node, v_caller) r);
+    v_answer.next_step := 'Save what holds instead.' || case when v_answer.same <> '[]' and p_also = '{}'
+      then ' Others say the same (same): send their ids as also to judge them too.' else '' end;
+  end if;
   return v_answer;
 end;
 $$;
@@ -146,12 +176,14 @@ word. The setting hybrid_usefulness_weight is how much it counts in searches.
 
 id: Its id or title; of an id the first 8 digits, as a session is shown them, are enough.
 verdict: The outcome; used, noise, wrong or outdated.
+also: Ids judged alike; memories that say the same, as `same` of an answer names them.
 
 MemoryNotFound: no such memory is visible here.
 AmbiguousName: a title is of several memories; the message lists their ids.
 InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
+  p_reads_all => 'Of a wrong memory it looks at all insights, and for the statement in the whole store.',
   p_toolset => 'core,entry', p_description => 'Call this when a memory was used, or proved wrong, outdated or noise.');
 
 

@@ -81,23 +81,72 @@ like keyed_memory
 status archived|purged|failed, edges integer, versions integer, vectors integer, dedup_outcome text?, next_step text?
 save_id uuid?
 by person|agent?: Who said what was forgotten; agent: also a program or a file.
+same said_again[] = {}: Other memories that say the same, with their state now; those in also go with it.
+rests resting_memory[] = {}: What rests on it.
 $$);
+
+
+create or replace function pgmem.forget_also(
+  p_ids text[],
+  p_caller pgmem.caller,
+  p_purge boolean
+) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_states jsonb := '{}';
+  v_node   pgmem.node;
+  v_id     text;
+  v_gone   record;
+begin
+  foreach v_id in array p_ids loop
+    v_node := pgmem.named_memory(v_id);
+    perform pgmem.require_forgettable(v_node, p_caller);
+    v_node := pgmem.settled(pgmem.locked(v_node));
+    if v_node.seq is null then
+      continue;
+    elsif pgmem.needs_review(v_node, p_caller, p_purge) then
+      perform pgmem.hold_change(p_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
+        'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node);
+      v_states := v_states || jsonb_build_object(v_node.id, 'failed');
+    elsif v_node.scope = 'global' and not pgmem.decides(p_caller) then
+      raise exception using errcode = 'PM004', message = format(
+        '%s %s holds in all projects: forget it by itself, with its governance_token.', v_node.label, pgmem.short_name(v_node.title));
+    else
+      select f.* into v_gone from pgmem.forget_node(v_node, p_caller, p_purge) f;
+      v_states := v_states || jsonb_build_object(v_node.id, v_gone.status);
+    end if;
+  end loop;
+  return v_states;
+end;
+$$;
+comment on function pgmem.forget_also is
+  'Forget memories that say the same as a forgotten one: the state of each by its id; failed where a person decides.';
 
 create or replace function pgmem.forget(
   p_label text,
   p_key text,
   p_purge boolean default false,
   p_project_id text default null,
-  p_governance_token text default null
+  p_governance_token text default null,
+  p_also text[] default '{}'
 ) returns pgmem.forgotten
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
   v_answer pgmem.forgotten;
   v_caller pgmem.caller := pgmem.require_writer();
-  v_change record := pgmem.begin_change(
-    'forget', v_caller, p_label, p_key, p_project_id, p_purge, p_governance_token);
-  v_node   pgmem.node := v_change.node;
+  v_change record;
+  v_node   pgmem.node;
+  v_same   pgmem.said_again[];
+  v_states jsonb;
 begin
+  if p_also <> '{}' then
+    perform pgmem.lock_scopes((pgmem.find_recorded(p_label, p_key, pgmem.find_project(p_project_id))).scope_key
+      || array(select (pgmem.named_memory(a.id)).scope_key from unnest(p_also) as a(id)));
+  end if;
+  v_change := pgmem.begin_change('forget', v_caller, p_label, p_key, p_project_id, p_purge, p_governance_token);
+  v_node := v_change.node;
+  v_same := array(select s from pgmem.said_again(v_node, v_caller) s);
+  v_answer.rests := (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from pgmem.resting_on(v_node, v_caller) r);
   v_answer.id := v_node.id;
   v_answer.label := v_node.label;
   v_answer.key := v_node.key;
@@ -116,6 +165,13 @@ begin
       v_answer.next_step := nullif(concat_ws(' ', v_answer.next_step, pgmem.namesakes(v_node)), '');
     end if;
   end if;
+  v_states := pgmem.forget_also(p_also, v_caller, p_purge);
+  v_answer.same := (
+    select coalesce(jsonb_agg(to_jsonb(s) || jsonb_build_object('status', coalesce(v_states ->> s.id::text, s.status))
+                              order by s.likeness desc, s.id), '[]') from unnest(v_same) s);
+  if exists (select from unnest(v_same) s where not v_states ? s.id::text) then
+    v_answer.next_step := concat_ws(' ', v_answer.next_step, 'Others say the same (same): send their ids as also to forget them too.');
+  end if;
   perform pgmem.spend_token(v_change.token_id, v_node.id);
   return v_answer;
 end;
@@ -133,6 +189,8 @@ status `failed` and dedup_outcome `manual_review`, and a person decides under it
 purge: Delete it for good; false: hide it, so that revert can bring it back.
 project_id: Project name; unset: everywhere.
 governance_token: For a global memory; a token of request_global_write_approval.
+also: Ids that go too; memories that say the same, as `same` of an answer or list_said_again names them. Those of more
+  trust than the caller's wait for a person.
 
 MemoryNotFound: no such memory is visible to the caller.
 AmbiguousName: a name fits several memories; the message lists their ids.
@@ -141,7 +199,7 @@ NotPermitted: the memory belongs to all tenants, or it is global and the token i
 RelationNotAllowed: the memory is a project, a focus area or a card.
 $$;
 select pgmem.declare_verb('forget', p_rights => 'writer', p_effect => 'remove', p_answer => 'Forgotten',
-  p_toolset => 'core',
+  p_toolset => 'core', p_reads_all => 'It looks at all insights, and for the statement in the whole store.',
   p_description =>
     'Call this to hide a memory; saving it again brings it back. Send purge only when a person asks.');
 

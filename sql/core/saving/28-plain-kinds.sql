@@ -60,7 +60,7 @@ Save a free piece of context under a topic; every call stores a new memory.
 
 A refused save is not an error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 $$,
-  p_description => 'Call this for a note that is no decision, pattern or fact.',
+  p_description => 'Call this for a note that fits no other save.',
   p_fields => array[
     pgmem.field('content', 'text', 'The text of the note.', p_required => true),
     pgmem.field('topic', 'text', 'Its title.'),

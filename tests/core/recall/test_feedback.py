@@ -38,7 +38,7 @@ def test_a_memory_named_as_used_is_placed_higher_and_explain_says_by_how_much(
     assert {row["explanation"]["usefulness"] for row in before} == {0}
     last = before[-1]["id"]
     assert call("feedback", id=last, verdict="used") == {
-        "used": 1, "wrong": 0, "outdated": 0, "next_step": None, "noise": 0,
+        "used": 1, "wrong": 0, "outdated": 0, "next_step": None, "noise": 0, "same": [], "rests": [],
     }  # fmt: skip
     after = ranked(each, explain=True)
     assert after[0]["id"] == last

@@ -506,3 +506,23 @@ def test_a_token_for_another_store_is_issued_on_the_page(pages: Pages, agent: Ca
     expect(page.get_by_role("region", name="Tokens")).to_contain_text("another store")
     row = connection.execute("select for_sync, vouches, for_person from pgmem.api_token").fetchone()
     assert tuple(row.values()) == (True, True, False)
+
+
+def test_a_forgotten_memory_takes_along_those_that_say_the_same(
+    pages: Pages, store: dict[str, Any], agent: Call
+) -> None:
+    port = "The billing service listens on port 8443."
+    first, second, third = (
+        agent("save_context", content=port, project_id="harbour")["artifact_id"] for _ in range(3)
+    )
+    page = pages.page(f"/memory/{first}")
+    page.get_by_role("button", name="Forget", exact=True).click()
+    expect(page.get_by_role("heading", name="Says the same", exact=True)).to_be_visible()
+    page.locator(f'input[name="one.{third}"]').uncheck()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("with 1 that said the same")
+    assert [status_of(agent, one)["status"] for one in (first, second, third)] == [
+        "archived",
+        "archived",
+        "active",
+    ]
