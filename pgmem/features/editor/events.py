@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import signal
 import sys
@@ -41,11 +42,15 @@ _PROMPT_TOKENS, _FILE_TOKENS = 600, 400
 _MOST_SENTENCES = 5
 _MOST_SAID = 16_000  # of a longer prompt the beginning and the end are sent
 _CANDIDATES, _MOST_NEAR = 8, 2  # decisions near a task: compared by the words of their titles, and brought
-# The least that a decision counts which is brought, and how much less than the best. The numbers are of a regression on
-# one half of benchmarks/tickets.json, reported on the others: python -m benchmarks hooks --prompts-only.
-_LEAST, _LEAST_BY_WORDS, _GAP = 1.8, 0.7, 0.14
-_LIKEST = 0.53  # of each standard deviation by which its vector is nearer than those of the other candidates
-_WORK = 0.1  # twice that counts an order to build something, and as much less a question about the world
+# A decision counts by the words that it shares with a sentence, by its vector, by its lead over the next one, by the
+# length of the sentence, and by whether that gives work. The numbers are of a regression on one half of the stores of
+# benchmarks/tickets.json and prompts.json, reported on the other: docs/decisions/0061.
+_LEAST, _LEAST_BY_WORDS, _GAP = 2.6, 0.7, 0.15  # what is brought, and how much less than the best
+_LIKEST = 0.2  # of each standard deviation by which its vector is nearer than those of the other candidates
+_NEARNESS = 0.7  # of the same, where two decisions are compared
+_LEAD, _MOST_LEAD = 0.8, 0.8  # of the distance to the best of the others
+_LENGTH, _MOST_LENGTH = 0.7, 12  # of the logarithm of its words: of few words one is shared by chance
+_WORK = 0.4  # twice that counts an order to build something, and as much less a question about the world
 _DOUBT = 0.3  # the loss of a decision that an agent named wrong
 _CLEAR = 0.5  # relevance from which the answer to a sentence that asks nothing is brought
 _NO_CARDS = "PM010"  # a project without cards
@@ -515,19 +520,15 @@ def _files(event: Event, connection: Connection, project: str, prompt: str) -> l
 def nearest(matches: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Return the decisions that a task is to know: one that it names and that was replaced, and the nearest live ones.
 
-    A decision counts by the words that it shares with a sentence, and by how far its vector is above the average of
-    the other candidates. One that counts too little is left out, however empty the answer is.
+    A lead over others says more than what is shared: a sentence of another trade is as near to many. A decision that
+    counts too little is left out, however empty the answer is.
     """
     left = [match for match in matches if match.get("replaced") and match["words"] >= _LEAST_BY_WORDS]
+    live = [match for match in matches if not match.get("replaced")]
     ranked = []
-    for match in matches:
-        if match.get("replaced"):
-            continue
-        # A sentence in another language is compared by what it shares alone.
-        is_meant = match["about"] and match["likest"] is not None
-        meant = _LIKEST * match["likest"] + _WORK * match["more"] - _LEAST if is_meant else -_LEAST_BY_WORDS
+    for match in live:
         doubt = _DOUBT if match.get("wrong_at") and match.get("by") != "person" else 0.0
-        ranked.append((match["words"] + meant - doubt, match))
+        ranked.append((match["words"] + _meant(match, live) - doubt, match))
     ranked.sort(key=lambda one: -one[0])
     chosen = [match for score, match in ranked[:_MOST_NEAR] if score >= 0 and ranked[0][0] - score <= _GAP]
     if chosen and all(match.get("by") != "person" for match in chosen):
@@ -537,6 +538,31 @@ def nearest(matches: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
         if (persons := next(said, None)) is not None:
             chosen = [*chosen[: _MOST_NEAR - 1], persons]
     return left + chosen
+
+
+def _meant(match: Mapping[str, Any], live: Sequence[Mapping[str, Any]]) -> float:
+    """Return what a decision counts beside the words that it shares with its sentence."""
+    if not match["about"] or match["likest"] is None:
+        # A sentence in another language is compared by what it shares alone.
+        return -_LEAST_BY_WORDS
+    # Agents that repeat a prompt take no lead from a person's decision.
+    rivals = [
+        one for one in live if one is not match and (match.get("by") != "person" or one.get("by") == "person")
+    ]
+    lead = _nearness(match) - max(map(_nearness, rivals)) if rivals else _MOST_LEAD
+    words = min(max(len(match["about"].split()), 1), _MOST_LENGTH)
+    return float(
+        _LIKEST * match["likest"]
+        + _WORK * match["more"]
+        + _LENGTH * math.log(words)
+        + _LEAD * min(max(lead, -_MOST_LEAD), _MOST_LEAD)
+        - _LEAST
+    )
+
+
+def _nearness(match: Mapping[str, Any]) -> float:
+    is_meant = match["about"] and match["likest"] is not None
+    return float(match["words"] + (_NEARNESS * match["likest"] if is_meant else 0.0))
 
 
 def _vectors(model: str | None, sentences: list[str]) -> list[list[float]]:

@@ -11,7 +11,7 @@
 -- who is about to use React is to know that the frontend is in Svelte. Words of talk do not count, and common words
 -- (file, line, day) and the verb of work that a sentence begins with (delete, sort) a half. The cosine alone says little:
 -- those of one prompt are all high or all low. So that a small store has a mean and a deviation, those of ten usual
--- decisions are added. The hook brings nothing where words and likest together are little
+-- decisions are added. The hook brings nothing where both are little, or lead little over the next decision
 -- (pgmem/features/editor/events.py).
 --
 -- A sentence in another language than the store is compared by the words that it shares alone: names, and terms of the trade.
@@ -152,7 +152,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
     cross join lateral (select pgmem.is_in_other_language(s.text, p_config) as is_foreign) f
     cross join lateral (
       select string_agg(m.word[1], ' ' order by m.number) filter (where f.counts) as content,
-             bool_or(f.counts and not f.lexemes && pgmem.common_words()) as is_rare,
+             bool_or(f.counts and f.word ~ '[^0-9.]' and not f.lexemes && pgmem.common_words()) as is_rare,
              array_agg(f.word order by m.number) as said
       from regexp_matches(s.text, '[[:alnum:]_][[:alnum:]_''/.+#-]*', 'g') with ordinality as m(word, number)
       cross join lateral (select lower(btrim(m.word[1], '.''')) as word) l
@@ -164,7 +164,7 @@ language sql stable set search_path = pgmem, pg_temp as $$
   select f.place, f.content, f.asks, f.more, f.is_foreign from found f where f.from_begin <= 2 or f.from_end <= 6 order by f.place;
 $$;
 comment on function pgmem.content_sentences is
-  'The first two and the last six sentences of a prompt without words of talk; those of common words alone are left out.';
+  'The first two and the last six sentences of a prompt without words of talk; those of common words and numbers alone are left out.';
 
 
 create or replace function pgmem.prompt_sentences(

@@ -131,6 +131,23 @@ def test_what_is_nearer_than_all_others_needs_fewer_shared_words(store: Store) -
     ]
 
 
+def near(title: str, words: float, likest: float, by: str = "person") -> dict[str, Any]:
+    about = "cancel the invoices of last year"
+    return {"title": title, "words": words, "likest": likest, "by": by, "about": about, "more": 0}
+
+
+def test_a_decision_that_leads_is_brought_and_one_of_many_is_not() -> None:
+    best, other = near("best", 0.8, 2.0), near("other", 0.7, 1.9)
+    assert nearest([best, near("far", 0.1, 0.0)]) == [best]
+    assert nearest([best, other]) == []
+
+
+def test_an_agent_that_repeats_a_prompt_takes_no_lead_from_a_persons_decision() -> None:
+    best = near("best", 0.8, 2.0)
+    copies = [near(f"copy {number}", 1.5, 2.5, "agent") for number in range(4)]
+    assert best in nearest([*copies, best])
+
+
 def test_the_language_of_a_prompt_is_found_for_a_configuration_with_its_schema(
     connection: psycopg.Connection[DictRow],
 ) -> None:
