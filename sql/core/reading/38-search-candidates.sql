@@ -410,3 +410,21 @@ query: Words or a question.
 $$;
 select pgmem.declare_verb('fulltext_search', p_rights => 'reader', p_effect => 'read',
   p_reads => 5000);
+
+
+create or replace function pgmem.said_of(p_lexemes text[], p_filter pgmem.search_filter) returns text
+language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
+declare
+  v_all   tsquery := pgmem.every_word(p_lexemes);
+  v_turns integer;
+begin
+  p_filter.labels := array(select l.name from pgmem.label l where l.source_text order by 1);
+  select count(*) into v_turns from (
+    select from pgmem.node n where n.tsv @@ v_all and n.status = 'captured' and pgmem.fits(n, p_filter) limit 20) n;
+  return case when v_turns > 0 then format(' %s of a conversation %s all these words: search with labels %s.',
+    case v_turns when 1 then '1 turn' else v_turns || ' turns' end, case v_turns when 1 then 'holds' else 'hold' end,
+    array_to_string(p_filter.labels, ', ')) else '' end;
+end;
+$$;
+comment on function pgmem.said_of is
+  'How many turns hold every word of a query, up to 20, as a sentence; empty if none does.';

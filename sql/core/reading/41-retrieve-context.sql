@@ -412,6 +412,7 @@ declare
   v_refusal text;
   v_first   integer;
   v_seqs    bigint[];
+  v_said    pgmem.search_filter;
   v_tokens  integer := coalesce(p_max_tokens,
               case when v_caller.source = 'mcp' then (v_setting ->> 'agent_token_limit')::integer end);
 begin
@@ -477,10 +478,15 @@ begin
     then pgmem.reflection_hint(v_caller.tenant) end;
   v_answer.retrieval_status := case when v_seqs is null then 'empty' when v_answer.conflicts_found then 'conflicted'
                         else 'succeeded' end;
+  v_said.tenants := v_caller.tenants;
+  v_said.project_seq := v_scope.project_seq;
+  v_said.moment := pgmem.now();
   v_answer.next_step := case
     when v_answer.conflicts_found then 'Some of these conflict: ask which one holds before you act on either.'
     when v_seqs is null and num_nonnulls(p_categories, p_topic, p_as_of, p_known_at) > 0
       then 'Nothing here fits: leave out topic, categories, as_of and known_at to see what is stored.'
+        || case when p_topic is not null and num_nonnulls(p_categories, p_as_of, p_known_at) = 0
+             then pgmem.said_of(pgmem.query_lexemes(p_topic, v_scope.text_config), v_said) else '' end
     when v_seqs is null then 'Nothing is stored here yet. Work on, then save_session.'
     when cardinality(v_answer.truncated_scopes) > 0 or v_answer.left_out > 0
       then 'More is stored: narrow by topic or categories, or use search_memory.'

@@ -877,7 +877,7 @@ begin
     v_answer.next_step || case when v_found.items is null then '' else ' These are the nearest.' end
     || case when v_few and v_answer.left_out > 0
          then format(' min_relevance 0 shows %s more.', v_answer.left_out) else '' end
-    || case when p_labels is null and p_answers_only is not true then pgmem.said_of(v_lexemes, v_filter) else '' end end;
+    || case when p_labels is null then pgmem.said_of(v_lexemes, v_filter) else '' end end;
   if v_tokens is not null then
     select k.items, v_answer.left_out + k.left_out into v_answer.results, v_answer.left_out
     from pgmem.packed(v_found.items, v_found.words, v_tokens) k;
@@ -888,24 +888,6 @@ begin
   return v_answer;
 end;
 $$;
-
-
-create or replace function pgmem.said_of(p_lexemes text[], p_filter pgmem.search_filter) returns text
-language plpgsql stable set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan as $$
-declare
-  v_all   tsquery := pgmem.every_word(p_lexemes);
-  v_turns integer;
-begin
-  p_filter.labels := array(select l.name from pgmem.label l where l.source_text order by 1);
-  select count(*) into v_turns from (
-    select from pgmem.node n where n.tsv @@ v_all and n.status = 'captured' and pgmem.fits(n, p_filter) limit 20) n;
-  return case when v_turns > 0 then format(' %s of a conversation %s all these words: search with labels %s.',
-    case v_turns when 1 then '1 turn' else v_turns || ' turns' end, case v_turns when 1 then 'holds' else 'hold' end,
-    array_to_string(p_filter.labels, ', ')) else '' end;
-end;
-$$;
-comment on function pgmem.said_of is
-  'How many turns hold every word of a query, up to 20, as a sentence; empty if none does.';
 
 
 create or replace function pgmem.query_model(p_embedding real[], p_name text) returns pgmem.embedding_model

@@ -70,8 +70,12 @@ def test_a_search_without_an_answer_counts_the_turns_that_hold_its_words(
     call: Call, query: str, shown: bool
 ) -> None:
     capture(call)
-    step = call("search_answer", query=query, project_id="shop")["next_step"]
-    assert step.endswith("1 turn of a conversation holds all these words: search with labels Turn.") is shown
+    for answers_only in (None, True, False):
+        step = call("search_answer", query=query, project_id="shop", answers_only=answers_only)["next_step"]
+        said = "1 turn of a conversation holds all these words: search with labels Turn."
+        assert step.endswith(said) is shown, answers_only
+    context = call("retrieve_context", project_id="shop", topic=query)
+    assert context["next_step"].endswith(said) is shown
 
 
 def test_turns_do_not_change_how_memories_rank(call: Call, rows: Rows) -> None:
