@@ -2209,6 +2209,15 @@ VERBS = {
         ),
         Verb("project_opening", "read", "reader", patience="answer"),
         Verb(
+            "place_in_opening",
+            "write",
+            "writer",
+            arguments={
+                "id": Argument("Its id or title; of an id the first 8 digits are enough.", required=True),
+                "place": Argument("first, never, or null for its place by age and use."),
+            },
+        ),
+        Verb(
             "list_replacements",
             "look",
             "reader",

@@ -3650,6 +3650,28 @@ class Verbs:
         """
         return await self.caller.one("renew", Renewal, {"batch": batch})
 
+    async def place_in_opening(
+        self,
+        id: str,
+        place: str | None = None,
+    ) -> str:
+        """Put a decision first in the openings of its project, or leave it out; its title.
+
+        It is a person's word. A decision that was left out is found and brought with a prompt as before,
+        and is counted among those that an opening leaves out. The word is of the caller's tenant.
+
+        Args:
+            id: Its id or title; of an id the first 8 digits are enough.
+            place: first, never, or null for its place by age and use.
+
+        Raises:
+            NotPermitted: the call does not come from the command line or the page.
+            MemoryNotFound: no such memory is visible here.
+            IdentityRequired: the store has tenants and the caller has no identity.
+            WrongIsolation: the transaction is not READ COMMITTED.
+        """
+        return await self.caller.value("place_in_opening", str, {"id": id, "place": place})
+
     async def list_replacements(
         self,
         project_id: str | None = None,

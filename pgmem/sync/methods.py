@@ -128,6 +128,7 @@ class Verbs(Portal):
     known_peer = waiting(methods.Verbs.known_peer)
     list_outstanding = waiting(methods.Verbs.list_outstanding)
     dismiss_outstanding = waiting(methods.Verbs.dismiss_outstanding)
+    place_in_opening = waiting(methods.Verbs.place_in_opening)
     list_replacements = waiting(methods.Verbs.list_replacements)
     record_act = waiting(methods.Verbs.record_act)
     begin_trial = waiting(methods.Verbs.begin_trial)

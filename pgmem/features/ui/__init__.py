@@ -7,6 +7,6 @@ They are rendered on the server; every page is a plain URL, and the same URL wit
 calls `Memory` and nothing else: the rules are in the verbs.
 """
 
-NEEDS = ("cards",)  # which a page shows and decides
+NEEDS = ("cards", "acts", "editor")  # which pages show and decide
 COMMANDS = {"ui": ("Serve", "commands:ui", "mcp")}
 REPORT = "report"

@@ -118,3 +118,40 @@ def edges(visit: Visit) -> str:
         "select from_title, rel, to_title from graph_edge\n"
         f"where rel not in ('BELONGS_TO', 'HAS_FOCUS'){inside};"
     )
+
+
+def opening(visit: Visit) -> str:
+    """The decisions and the work with which a session of the project begins."""
+    if visit.project is None:
+        return "select name, memories from list_projects();"
+    asked = literal(visit.project)
+    return f"select open_items, conflicts, replaced, decisions, session from project_opening({asked});"
+
+
+def rules(visit: Visit) -> str:
+    """The rules that are to be followed always."""
+    return f"select text, project, by, brought, heeded, overridden from list_standing({_project(visit)});"
+
+
+def waiting_rules(visit: Visit) -> str:
+    """The rules of agents that wait for a person."""
+    return f"select * from list_rules({_project(visit)});"
+
+
+def near_names(visit: Visit) -> str:
+    """Names that may mean one thing."""
+    return f"select * from list_near_names({_project(visit)});"
+
+
+def insights(_visit: Visit) -> str:
+    """What was found by looking at memories together."""
+    return "select * from surface_insights(25);"
+
+
+def balance(visit: Visit) -> str:
+    """The sums of some days."""
+    return f"select * from sum_balance({_project(visit)}, {visit.count('days', 30, 3650)});"
+
+
+def _project(visit: Visit) -> str:
+    return literal(visit.project) if visit.project is not None else "null"

@@ -112,7 +112,15 @@ async def approvals(visit: Visit) -> Page:
     details = await asyncio.gather(*(visit.memory.get_review(item.save_id) for item in waiting[:20]))
     shown = [{"detail": one, "texts": asked(one.arguments), "choices": _choices(one)} for one in details]
     data = {**tabs, "approvals": details, "given": given, "rules": rules}
-    return Page("approvals.html", data, {"shown": shown, "ruled": [(rule, _ruled(rule)) for rule in rules]})
+    return Page(
+        "approvals.html",
+        data,
+        {
+            "shown": shown,
+            "ruled": [(rule, _ruled(rule)) for rule in rules],
+            "sql": as_sql.waiting_rules(visit),
+        },
+    )
 
 
 def _ruled(rule: WaitingRule) -> list[tuple[str, str]]:
@@ -279,7 +287,11 @@ async def insights(visit: Visit) -> Page:
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.surface_insights(25))
     sources = await visit.nodes(i for insight in found.insights for i in _named(insight))
     named = {insight.id: _named(insight) for insight in found.insights}
-    return Page("insights.html", {**tabs, "insights": found.insights, "named": named}, {"sources": sources})
+    return Page(
+        "insights.html",
+        {**tabs, "insights": found.insights, "named": named},
+        {"sources": sources, "sql": as_sql.insights(visit)},
+    )
 
 
 def _named(insight: Insight) -> list[UUID]:
@@ -464,7 +476,7 @@ async def names(visit: Visit) -> Page:
     """Pairs of names that may be spellings of one name, most similar first."""
     tabs, found = await asyncio.gather(_tabs(visit), visit.memory.list_near_names(visit.project))
     shown = [(pair, *words.spelled(pair.other_name, pair.name)) for pair in found]
-    return Page("names.html", {**tabs, "pairs": found}, {"shown": shown})
+    return Page("names.html", {**tabs, "pairs": found}, {"shown": shown, "sql": as_sql.near_names(visit)})
 
 
 async def keep_two(visit: Visit) -> Redirect:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from pgmem.features.ui import as_sql
 from pgmem.features.ui.charts import timeline
 from pgmem.features.ui.visit import Page, Visit
 
@@ -27,5 +28,8 @@ async def home(visit: Visit) -> Page:
             "newest": [entry for entry in newest if entry.status != "superseded"][:8],
             "found_projects": projects,
         },
-        {"growth": timeline(counts.growth or [], counts.last_at.date()) if counts.last_at else None},
+        {
+            "growth": timeline(counts.growth or [], counts.last_at.date()) if counts.last_at else None,
+            "sql": as_sql.memories(visit),
+        },
     )

@@ -27,6 +27,7 @@ NAVIGATION = (
     ("/graph", "Graph"),
     ("/health", "Health"),
     ("/activity", "Activity"),
+    ("/next", "Next session"),
     ("/recall", "Recall"),
     ("/rules", "Rules"),
     ("/balance", "Balance"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pgmem.features.ui import as_sql
 from pgmem.features.ui.visit import Page, Visit
 
 _DAYS = 30
@@ -16,12 +17,11 @@ async def rules(visit: Visit) -> Page:
         for word, others in (("against", one.against), ("copy", one.copies))
         for other in others
     }
-    return Page("rules.html", {"rules": found}, {"pairs": list(pairs.values())})
+    return Page("rules.html", {"rules": found}, {"pairs": list(pairs.values()), "sql": as_sql.rules(visit)})
 
 
 async def balance(visit: Visit) -> Page:
     """The sums of the last days, and the trial by a coin."""
-    return Page(
-        "balance.html",
-        {"balance": await visit.memory.sum_balance(visit.project, visit.count("days", _DAYS, 3650))},
-    )
+    days = visit.count("days", _DAYS, 3650)
+    found = await visit.memory.sum_balance(visit.project, days)
+    return Page("balance.html", {"balance": found}, {"sql": as_sql.balance(visit)})

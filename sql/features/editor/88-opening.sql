@@ -148,7 +148,8 @@ create or replace function pgmem.project_opening(
   out replaced jsonb,
   out decisions jsonb,
   out decision_count integer,
-  out session jsonb
+  out session jsonb,
+  out left_out jsonb
 )
 language plpgsql stable security definer set search_path = pgmem, pg_temp set plan_cache_mode = force_generic_plan
 set enable_seqscan = off as $$
@@ -169,13 +170,13 @@ begin
                                            order by r.at desc), '[]')
                from pgmem.last_replacements(v_caller.tenants, v_scope.project_seq, pgmem.now() - interval '7 days', 3) r);
   select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'label', 'Decision', 'title', d.title, 'created_at', d.created_at,
-             'by', d.by, 'rationale', left(d.props ->> 'rationale', 300), 'wrong', d.wrong)
+             'by', d.by, 'rationale', left(d.props ->> 'rationale', 300), 'wrong', d.wrong, 'first', d.opening is not null)
            order by d.number), '[]') into decisions
   from (
     -- A decision that was used counts as newer, one that was named wrong comes last.
     -- Every second place is for decisions of persons, so that an agent's many do not push it out.
-    select o.*, row_number() over (order by o.last, o.turn, o.by desc) as number from (
-    select n.id, n.title, n.created_at, n.props, coalesce(u.wrong, 0) as wrong, said.by, said.last,
+    select o.*, row_number() over (order by o.opening = 'first' desc nulls last, o.last, o.turn, o.by desc) as number from (
+    select n.id, n.title, n.created_at, n.props, coalesce(u.wrong, 0) as wrong, u.opening, said.by, said.last,
            row_number() over (partition by said.by order by said.last,
              n.created_at + make_interval(days => 7 * least(coalesce(u.used, 0), 50)) desc, n.seq desc) as turn
     from (
@@ -192,21 +193,30 @@ begin
       union
       (select f.node_seq from pgmem.usefulness f join pgmem.node n on n.seq = f.node_seq
        where f.tenant = any (v_caller.tenants) and f.used > 0 and n.label = 'Decision' and n.project_seq = v_scope.project_seq
-       order by f.used desc limit 100)) c
+       order by f.used desc limit 100)
+      union
+      (select f.node_seq from pgmem.usefulness f join pgmem.node n on n.seq = f.node_seq  -- by usefulness_opening
+       where f.tenant = any (v_caller.tenants) and f.opening is not null and f.opening = 'first' and n.label = 'Decision'
+         and n.project_seq = v_scope.project_seq limit 100)) c
     join pgmem.node n on n.seq = c.seq
     left join lateral (
-      select sum(f.used)::integer as used, sum(f.wrong + f.outdated)::integer as wrong from pgmem.usefulness f
+      select sum(f.used)::integer as used, sum(f.wrong + f.outdated)::integer as wrong, max(f.opening) as opening from pgmem.usefulness f
       where f.node_seq = n.seq and f.tenant = any (v_caller.tenants)) u on true
     cross join lateral (
       -- Most verdicts of wrong are by agents: a person's decision keeps its place, with the word beside it.
       select s.by, s.by = 'agent' and coalesce(u.wrong, 0) > 0 as last
       from (select pgmem.said_by(n.source, n.trust_level) as by offset 0) s) said
-    where n.tenant = any (v_caller.tenants) and n.focus is null and not n.instructs
+    where n.tenant = any (v_caller.tenants) and n.focus is null and not n.instructs and u.opening is distinct from 'never'
       and pgmem.is_live(n.status, n.valid_from, n.valid_to) and (n.turns_at is null or n.turns_at > pgmem.now())) o) d;
   decision_count := (select count(*) from (
     select from pgmem.node n
     where n.label = 'Decision' and n.tenant = any (v_caller.tenants) and n.project_seq = v_scope.project_seq and n.focus is null
       and not n.instructs and pgmem.is_live(n.status, n.valid_from, n.valid_to) limit 5000) n);
+  left_out := (
+    select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'title', n.title) order by n.seq desc), '[]')
+    from pgmem.usefulness f join pgmem.node n on n.seq = f.node_seq  -- by usefulness_opening
+    where f.tenant = any (v_caller.tenants) and f.opening is not null and f.opening = 'never'
+      and n.project_seq = v_scope.project_seq and pgmem.is_live(n.status, n.valid_from, n.valid_to));
   session := (
     select jsonb_build_object('id', n.id, 'label', 'Session', 'title', n.title, 'created_at', n.created_at,
              'by', pgmem.said_by(n.source, n.trust_level), 'objective', n.props -> 'objective', 'next_actions', n.props -> 'next_actions',
@@ -229,7 +239,8 @@ seven days. by is who said it, person or agent. conversation holds session_id, a
 end of the last answer), open_items (sentences about the rest), done (edited, failed and committed: those, the latest
 six, and all, their number) and by (agent, as a program recorded it); null: none was captured. session is the newest
 session that an agent saved. decisions are the newest and most used live decisions of
-the project, some hundred at most, a person's in every second place, those of agents that were named wrong last; decision_count is the number of all, up to 5000. waiting_rules counts the rules of agents that
+the project, some hundred at most, a person's in every second place, those of agents that were named wrong last; first those that a
+person put there (first), and none that a person left out (left_out: {id, title}, by place_in_opening); decision_count is the number of all, up to 5000. waiting_rules counts the rules of agents that
 wait for a person's yes, up to 100.
 
 client: The client of the session that begins.
@@ -237,3 +248,44 @@ session_id: Its id there; its own turns are left out.
 $$;
 select pgmem.declare_verb('project_opening', p_rights => 'reader', p_effect => 'read', p_patience => 'answer',
   p_reads => 8000);
+
+
+create or replace function pgmem.place_in_opening(
+  p_id text,
+  p_place text default null
+) returns text
+language plpgsql security definer set search_path = pgmem, pg_temp as $$
+declare
+  v_caller pgmem.caller := pgmem.require_writer();
+  v_node   pgmem.node;
+begin
+  if not (v_caller.source in ('cli', 'ui') and pgmem.decides(v_caller)) then
+    raise exception using errcode = 'PM004', message =
+      'Only a person gives a decision its place in openings, at the command line or on the page: mention it to them.';
+  elsif p_place <> all ('{first,never}') then
+    raise exception using errcode = 'PM001', message = format('place is first, never or null, not %L.', left(p_place, 40));
+  end if;
+  v_node := pgmem.named_memory(p_id);
+  if v_node.label <> 'Decision' then
+    raise exception using errcode = 'PM001', message = format(
+      'Only a decision has its place in openings; %L is a %s. A rule is brought while it is live: forget it.',
+      left(v_node.title, 80), v_node.label);
+  end if;
+  insert into pgmem.usefulness (node_seq, tenant, opening) values (v_node.seq, v_caller.tenant, p_place)
+  on conflict (node_seq, tenant) do update set opening = excluded.opening;
+  return v_node.title;
+end;
+$$;
+comment on function pgmem.place_in_opening is $$
+Put a decision first in the openings of its project, or leave it out; its title.
+
+It is a person's word. A decision that was left out is found and brought with a prompt as before, and is counted among those that an opening
+leaves out. The word is of the caller's tenant.
+
+id: Its id or title; of an id the first 8 digits are enough.
+place: first, never, or null for its place by age and use.
+
+NotPermitted: the call does not come from the command line or the page.
+MemoryNotFound: no such memory is visible here.
+$$;
+select pgmem.declare_verb('place_in_opening', p_rights => 'writer', p_effect => 'write', p_answer => 'str');

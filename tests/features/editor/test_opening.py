@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from benchmarks import week
@@ -127,6 +128,30 @@ def test_a_used_decision_comes_before_newer_ones_and_one_named_wrong_comes_last(
     assert TITLES[-1] in lines[-1]
     assert "named wrong" in lines[-1]
     assert ids[0][:8] in lines[0]
+
+
+def test_a_person_puts_a_decision_first_or_leaves_it_out(
+    call: Call, begin: Begin, connection: psycopg.Connection[Any]
+) -> None:
+    old, *_ = decide(call, "Count the coins by hand", *(f"Weigh note {n} of the till twice" for n in "abc"))
+    source = "select set_config('pgmem.source', %s, false)"
+    connection.execute(source, ["mcp"])
+    with pytest.raises(psycopg.Error, match="Only a person gives a decision its place"):
+        call("place_in_opening", id=old, place="first")
+    connection.execute(source, ["cli"])
+
+    def decisions() -> list[str]:
+        return [line for line in begin().split("\n") if line.startswith("- [Decision")]
+
+    assert "Count the coins" in decisions()[-1]
+    call("place_in_opening", id=old, place="first")
+    assert "Count the coins" in decisions()[0]
+    call("place_in_opening", id=old, place="never")
+    text = begin()
+    assert "Count the coins" not in text
+    assert "[Left out] 1 decision" in text
+    call("place_in_opening", id=old)
+    assert "Count the coins" in decisions()[-1]
 
 
 def test_a_replacement_of_this_week_is_named(call: Call, begin: Begin) -> None:

@@ -25,6 +25,12 @@ QUERIES: dict[str, Callable[[Visit], str]] = {
     "saves": as_sql.saves,
     "turns": as_sql.turns,
     "edges": as_sql.edges,
+    "opening": as_sql.opening,
+    "rules": as_sql.rules,
+    "waiting rules": as_sql.waiting_rules,
+    "near names": as_sql.near_names,
+    "insights": as_sql.insights,
+    "balance": as_sql.balance,
 }
 FILTERS: list[dict[str, str]] = [
     {},

@@ -37,6 +37,8 @@ PLAIN = (
     "/graph?labels=Decision",
     "/health",
     "/activity",
+    "/next",
+    "/next?project=harbour",
     "/recall",
     "/recall?session=claude-code:s1",
     "/rules",
@@ -384,6 +386,38 @@ def test_a_person_says_what_was_noise_and_the_sums_count_it(
     page.get_by_role("button", name="right: Send mail from the web request later").click()
     expect(page.locator(".got", has_text="brought").locator(".plainly b")).to_have_text("right")
     assert pages.context().request.get(f"{pages.address}/ui/recall.json").json()["sums"]["used"] == 1
+
+
+def test_a_person_sees_the_next_opening_and_gives_decisions_their_place(
+    pages: Pages, agent: Call, store: dict[str, Any]
+) -> None:
+    agent("save_session", objective="Mail", project_id="harbour", open_items=["Choose the port of the pilot"])
+    page = pages.page("/next")
+    page.locator("main").get_by_role("link", name="harbour").click()
+    main = page.locator("main")
+    expect(main).to_contain_text("of at most 1\u202f200 tokens")
+    expect(main).to_contain_text("Choose the port of the pilot")
+    decided = main.locator("h2:has-text('Decisions') + ul > li")
+    expect(decided.first).to_contain_text("Keep bookings in one database")
+
+    def place(word: str) -> None:
+        page.get_by_role(
+            "button", name=re.compile(f"^{word}: .*Send mail from the web request later")
+        ).click()
+
+    place("first")
+    expect(page.get_by_role("status")).to_contain_text("It begins the next sessions")
+    expect(decided.first).to_contain_text("Send mail from the web request later")
+    place("leave out")
+    expect(page.get_by_role("status")).to_contain_text("It is left out of openings")
+    expect(page.get_by_role("heading", name="Left out by a person")).to_be_visible()
+    twin = pages.context().request.get(f"{pages.address}/ui/next.json?project=harbour").json()
+    assert "] Send mail from the web request later" not in twin["text"]
+    assert len(twin["text"]) // 4 == twin["tokens"]
+    place("bring again")
+    expect(page.get_by_role("heading", name="Left out by a person")).to_have_count(0)
+    page.get_by_role("combobox", name="Project").select_option("")
+    expect(page.locator("h1")).to_have_text("Next session")
 
 
 def test_rules_and_the_balance_are_shown_in_wide_and_narrow_windows(
