@@ -1138,10 +1138,10 @@ class Verbs:
         passage is the text of the memory, of a long one the part (about 120 words) that holds most of the
         query; matched are the lexemes of the query that it holds, but for those that nearly all memories
         hold; copies counts the memories of the same text, of which the best stands for all. An agent gets
-        those at least half as relevant as the best, within its tokens. score orders the results of this
-        search; relevance (0 to 1) compares with other searches. answered says of the whole whether
-        something here answers the query: yes, unclear or no. search_answer gives it for a search without
-        rows too.
+        those at least half as relevant as the best, where nothing answers the first five at least, within
+        its tokens. score orders the results of this search; relevance (0 to 1) compares with other
+        searches. answered says of the whole whether something here answers the query: yes, unclear or no.
+        search_answer gives it for a search without rows too.
 
         Args:
             query: Words or a question.

@@ -821,7 +821,7 @@ begin
   with ranked as materialized (
     select r.*, case when n.key is not null then pgmem.is_named_in(n.key, n.props, v_asked) end as named
     from pgmem.rank_memories(v_filter, v_words, case when v_model.id is not null then p_embedding end, v_model,
-      pgmem.ranking_of(p_query, v_config, v_filter, v_setting, p_fusion, p_without), p_explain, p_limit) r
+      pgmem.ranking_of(p_query, v_config, v_filter, v_setting, p_fusion, p_without), p_explain, p_limit) with ordinality r
     cross join lateral (select * from pgmem.node n where n.seq = r.seq offset 0) n
     where p_min_relevance is null or r.relevance >= p_min_relevance
   ), whole as materialized (
@@ -856,8 +856,11 @@ begin
       where n.seq = r.seq and n.turns_at <= pgmem.now() offset 0) n
     -- Made once for each memory: passage names it three times.
     cross join lateral (select s.searched_text from pgmem.searched_text(n.label, n.title, n.props) s offset 0) t
-    -- Few are those at least half as relevant as the best, however little that is: the word answered says it.
-    where not v_few or coalesce(r.named, false) or r.relevance >= w.relevance / 2 and (not v_only
+    -- Few are those at least half as relevant as the best, however little that is: the word answered says it. Where nothing
+    -- answers, a relevance says little, so the first five are shown at least (benchmarks shown).
+    where not v_few or coalesce(r.named, false)
+      or (r.relevance >= w.relevance / 2 or r.ordinality <= 5 and w.best < (v_setting ->> 'answered_no')::float8 and not w.is_named)
+        and (not v_only
       -- A named memory that the query does not name, while it names another one, is about something else.
       or w.best >= (v_setting ->> 'answered_yes')::float8 and not (w.is_named and r.named is not null))) k;
 
@@ -993,7 +996,8 @@ Memories that answer a query, best first: by vector similarity, BM25 and neighbo
 
 passage is the text of the memory, of a long one the part (about 120 words) that holds most of the query; matched are the
 lexemes of the query that it holds, but for those that nearly all memories hold; copies counts the memories of the same
-text, of which the best stands for all. An agent gets those at least half as relevant as the best, within its tokens.
+text, of which the best stands for all. An agent gets those at least half as relevant as the best, where nothing answers the
+first five at least, within its tokens.
 score orders the results of this search; relevance (0 to 1) compares with other searches. answered says of the whole
 whether something here answers the query: yes, unclear or no. search_answer gives it for a search without rows too.
 
