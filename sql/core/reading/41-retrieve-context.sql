@@ -461,7 +461,8 @@ begin
     v_answer.items := pgmem.marked_outdated(v_answer.items, v_caller.tenants, v_seqs);
     v_answer.standing := pgmem.marked_outdated(v_answer.standing, v_caller.tenants, v_seqs);
   end if;
-  if num_nulls(p_as_of, p_known_at) = 2 then
+  if num_nulls(p_as_of, p_known_at) = 2
+     and exists (select from pgmem.usefulness u where u.node_seq = any (v_seqs) and u.wrong + u.outdated > 0) then
     v_answer.items := pgmem.marked_wrong(v_answer.items, v_caller.tenants);
   end if;
   if v_tokens is not null then
