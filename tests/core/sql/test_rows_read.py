@@ -222,6 +222,7 @@ OF_WHAT_IS_NOT_THERE = {
         "get_review",
         "resolve_review",
         "decide_rule",
+        "place_in_opening",
     ),
     *(
         "get_relevant_memory",
