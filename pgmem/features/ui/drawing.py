@@ -14,7 +14,7 @@ from pgmem.features.ui.charts import hue_of
 from pgmem.models import DrawnEdge, DrawnGraph, DrawnNode, LineEntry, NumberedEntry
 
 Entry = LineEntry | NumberedEntry
-_NAME_LINES = 5
+_NAME_LINES, _FEW_LINES, _MANY = 5, 3, 12  # of a name; where more memories than these are drawn, fewer
 _LETTER = 6.6
 """The width of a letter of a name, on average."""
 
@@ -67,10 +67,10 @@ class Drawing:
     keys: list[tuple[str, int, int]]
 
 
-def _name(text: str, width: int) -> list[str]:
+def _name(text: str, width: int, lines: int = _NAME_LINES) -> list[str]:
     """A title in lines; of a very long one the beginning and the end, where near copies differ."""
     found = wrap(words.plain(text), width) or [""]
-    return found if len(found) <= _NAME_LINES else [*found[: _NAME_LINES - 2], "…", found[-1]]
+    return found if len(found) <= lines else [*found[: lines - 1], f"… {found[-1]}"]
 
 
 # Around one memory
@@ -293,7 +293,8 @@ def _drawn(
 ) -> Drawing:
     """Dots and links within a picture that begins at 0."""
     titles = {str(node.id): node.title for node in graph.nodes}
-    names = {key: _name(titles[key], named) for key in places}
+    lines = _FEW_LINES if len(places) > _MANY else _NAME_LINES
+    names = {key: _name(titles[key], named, lines) for key in places}
     left, right, top, bottom = _frame(places, names, middle)
     width, height = right - left, bottom - top
     degree: dict[str, int] = defaultdict(int)

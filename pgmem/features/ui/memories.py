@@ -93,6 +93,7 @@ async def one(visit: Visit) -> Page:
             if value != history.versions[0].title
         ],
         "ego": drawing.ego(around, str(node.id)),
+        "near_nodes": {one.id: one for one in around.nodes},
         "line": drawing.lines([line], str(node.id)) if len(line) > 1 else None,
         "replaced": [entry for entry in line if entry.replaced_by == node.id],
         "outdated_by": [

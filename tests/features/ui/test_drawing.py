@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -61,6 +62,18 @@ def test_of_many_the_most_connected_are_named() -> None:
     assert drawn is not None
     assert drawn.dots[0].named
     assert sum(dot.named for dot in drawn.dots) < 100
+
+
+def test_names_are_shorter_where_many_are_drawn_and_keep_their_end() -> None:
+    for count, lines in ((5, 5), (20, 3)):
+        found = graph(count, [(0, n) for n in range(1, count)])
+        long = "Send reminders before each visit " * 5
+        nodes = [replace(node, title=f"{long}{node.id.int} o'clock") for node in found.nodes]
+        drawn = drawing.ego(replace(found, nodes=nodes), str(UUID(int=1)))
+        assert drawn is not None
+        for dot in drawn.dots:
+            assert len(dot.name) == lines
+            assert f"{dot.node.id.int} o'clock".split()[-1] in dot.name[-1]
 
 
 def test_related_memories_are_drawn_around_a_memory() -> None:

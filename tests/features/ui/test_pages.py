@@ -388,6 +388,13 @@ def test_a_person_says_what_was_noise_and_the_sums_count_it(
     assert pages.context().request.get(f"{pages.address}/ui/recall.json").json()["sums"]["used"] == 1
 
 
+def test_the_relations_of_a_memory_are_a_list_too(pages: Pages, store: dict[str, Any]) -> None:
+    page = pages.page(f"/memory/{store['queue']}", viewport={"width": 390, "height": 844})
+    page.get_by_text("The same as a list").click()
+    row = page.get_by_role("listitem").filter(has_text="supersedes")
+    expect(row.get_by_role("link").last).to_have_text("Send mail from the web request now")
+
+
 def test_a_person_sees_the_next_opening_and_gives_decisions_their_place(
     pages: Pages, agent: Call, store: dict[str, Any]
 ) -> None:
