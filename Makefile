@@ -40,7 +40,8 @@ test-changed: $(VENV)/.installed  ## run the tests of what has changed since the
 	$(BIN)/python scripts/test-changed -- $(ARGS)
 
 test-long: $(VENV)/.installed  ## run the tests that take minutes
-	$(BIN)/python -m pytest -m long $(ARGS)
+	PGMEM_TEST_ALL=1 $(BIN)/python -m pytest -m long $(ARGS)
+	PGMEM_TEST_ALL=1 PGMEM_TRUTHS=200 $(BIN)/python -m pytest $$(grep -rl --include=*.py 'import amount$$' tests) tests/features/feed/test_one_truth.py $(ARGS)
 	PGMEM_HISTORIES=5000 $(BIN)/python -m pytest tests/core/model
 
 test-security: $(VENV)/.installed  ## run the attacks that must fail

@@ -10,13 +10,14 @@ import psycopg
 from tests.concurrency.conftest import StartWriter
 from tests.concurrency.writer import PROJECT, title
 from tests.conftest import Call, is_managed
+from tests.fixtures.amounts import amount
 from tests.fixtures.fronts import connect
 
-PROCESSES, DECISIONS = 16, 40
+PROCESSES, DECISIONS = amount(6, 16), amount(20, 40)
 POOLED = 2  # a pooler gives fewer sessions, as many as there are transactions
 
 
-def test_16_processes_that_save_the_same_40_decisions_make_40_rows_and_no_error(
+def test_processes_that_save_the_same_decisions_make_each_once_and_no_error(
     call: Call, dsn: str, tmp_path: Path, writer: StartWriter
 ) -> None:
     call("save_session", objective="Agree", project_id=PROJECT)

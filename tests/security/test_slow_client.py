@@ -73,6 +73,7 @@ def attacking(address: str, many: int) -> Iterator[Callable[[str], None]]:
         yield send
 
 
+@pytest.mark.long
 async def test_eleven_hundred_slow_connections_of_any_kind_silence_nobody(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:
@@ -263,6 +264,7 @@ def signed_in(address: str, secret: str) -> str:
     return answer.headers["set-cookie"].partition(";")[0]
 
 
+@pytest.mark.long
 async def test_memory_stays_small_beside_pages_that_nobody_reads(
     dsn: str, tmp_path: Path, token: Issue, large: str
 ) -> None:

@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 from pgmem import Memory
 from pgmem.settings import Settings
 from tests.conftest import Call
+from tests.fixtures.amounts import amount
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session, refused, value
 
@@ -62,7 +63,7 @@ def test_a_wrong_number_of_dimensions_uses_up_no_id(connection: Session, call: C
 
 @pytest.mark.anyio
 @pytest.mark.usefixtures("vectors")
-async def test_a_thousand_starts_use_up_no_id(
+async def test_starts_use_up_no_id(
     connection: Session, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each `pgmem status` used up an id."""
@@ -70,7 +71,7 @@ async def test_a_thousand_starts_use_up_no_id(
     async with Memory.connect(Settings(dsn=dsn, data_dir=tmp_path, prepare=True)) as memory:
         assert await memory.register_embedder()
         before = value(connection, IDENTITIES)
-        for _ in range(1000):
+        for _ in range(amount(100, 1000)):
             assert await memory.register_embedder()
     assert value(connection, IDENTITIES) == before
 
@@ -109,8 +110,10 @@ def test_remember_costs_no_more_than_its_relations(connection: Session, call: Ca
         "select * from pgmem.remember('Technology', jsonb_build_object('name', 'tool ' || %s), jsonb_build_object('USES',"
         " (select jsonb_agg('part ' || i || ' of ' || %s) from generate_series(1, %s) i)), p_project_id => 'shop')"
     )
-    buffers(connection, query, "warm", "warm", 800)  # the indexes have their depth
-    few, many = (buffers(connection, query, count, count, count) for count in (200, 800))
+    buffers(connection, query, "warm", "warm", amount(200, 800))  # the indexes have their depth
+    few, many = (
+        buffers(connection, query, count, count, count) for count in (amount(50, 200), amount(200, 800))
+    )
     assert many < 6 * few
 
 

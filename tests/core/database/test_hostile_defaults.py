@@ -120,6 +120,7 @@ async def test_the_library_saves_reads_and_gives_times_of_utc(hostile: str, tmp_
         await memory.run_hygiene(project_id="shop")
 
 
+@pytest.mark.long
 def test_the_command_line_saves_lists_exports_and_imports(run: Any, tmp_path: Path) -> None:
     run("init")
     run("save", "session", "open the shop", "-p", "shop")

@@ -14,6 +14,7 @@ from psycopg.types.json import Jsonb
 
 from tests.conftest import Call
 from tests.core.extraction.conftest import SAID, Begin
+from tests.fixtures.amounts import amount
 
 WORDS = sorted({word for _, said in SAID for word in said.split()})
 INVENTED = ["Kafka", "3.13", "84", "Berlin", "never", "42", "8443.5", "ops-team", "Bob's", "12"]
@@ -82,7 +83,7 @@ def supported(row: dict[str, Any]) -> bool:
 
 
 @settings(
-    max_examples=80,
+    max_examples=amount(25, 80),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

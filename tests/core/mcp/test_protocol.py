@@ -20,6 +20,7 @@ from mcp.types import PromptReference, ResourceTemplateReference
 from pgmem.mcp import server as server_module
 from tests.conftest import stores_of
 from tests.core.mcp.conftest import Answer
+from tests.fixtures.amounts import amount
 from tests.fixtures.clusters import CopyTo
 
 pytestmark = pytest.mark.anyio
@@ -113,7 +114,7 @@ def test_short_sessions_side_by_side_end_without_a_word(place: Path, installed: 
     environment = {name: value for name, value in os.environ.items() if name != "PGMEM_DSN"}
     environment |= {"PGMEM_DATA_DIR": str(place / "data"), "EMBEDDING_PROVIDER": "none"}
     command, pipe = [sys.executable, "-m", "pgmem", "mcp"], subprocess.PIPE
-    for _ in range(2):
+    for _ in range(amount(1, 2)):
         sessions = [
             subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True, env=environment)
             for _ in range(3)

@@ -17,6 +17,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from tests.fixtures.amounts import mostly_long
 from tests.fixtures.clusters import CopyTo
 
 TIMEOUT = 90
@@ -140,7 +141,7 @@ def test_when_stdin_closes_the_process_ends_and_stops_the_server_it_started(
         assert not postmaster.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", mostly_long([signal.SIGTERM, signal.SIGINT], [signal.SIGTERM]))
 def test_a_process_ends_at_a_signal_while_it_waits_for_a_line(
     dsn: str, tmp_path: Path, number: signal.Signals
 ) -> None:

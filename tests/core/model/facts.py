@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-HISTORIES = int(os.environ.get("PGMEM_HISTORIES", "80"))
+HISTORIES = int(os.environ.get("PGMEM_HISTORIES", "24"))
 """How many histories each test plays; make test-long sets more."""
 
 ALWAYS = datetime.min.replace(tzinfo=UTC)

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from psycopg.rows import DictRow, dict_row
 
 from tests.conftest import new_database, stores_of
+from tests.fixtures.amounts import amount
 
 WORDS = ["h", "b", "c", "d", "e", "f", "g", "é", "naïve", "日本", "xy", "zwei", "under_score", "ß"]
 BORING = ["the", "and"]
@@ -29,7 +30,9 @@ words = st.lists(st.sampled_from(WORDS + 3 * BORING), min_size=0, max_size=9)
 titles = st.lists(st.sampled_from(WORDS + 3 * BORING + SIGNS), min_size=1, max_size=9).map(
     lambda said: " ".join(["keep", *said])
 )
-quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(
+    max_examples=amount(30, 100), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 
 Model = list[tuple[int, bool, frozenset[str]]]
 
@@ -159,7 +162,7 @@ def test_what_is_no_longer_valid_is_not_near(
         agrees(connection, model, [asked, kept[0]])
 
 
-@settings(quick, max_examples=40)
+@settings(quick, max_examples=amount(15, 40))
 # The title of a decision that was replaced is not saved again, whatever is near.
 @given(
     saved=st.lists(titles, min_size=1, max_size=8, unique_by=lambda title: tuple(re.findall(r"\w+", title)))
@@ -185,7 +188,7 @@ def test_save_decision_follows_the_full_comparison(
             model.append((seq, True, tokens(title)))
 
 
-@settings(quick, max_examples=300)
+@settings(quick, max_examples=amount(60, 300))
 @given(a=words, b=words)
 def test_jaccard_is_shared_over_all(
     connection: psycopg.Connection[DictRow], a: list[str], b: list[str]
@@ -199,7 +202,7 @@ def test_jaccard_is_shared_over_all(
 ALPHABET = st.sampled_from([*map(chr, range(32, 127)), *"\t\nÉéßÄöñ日本🚀…«»"])
 
 
-@settings(quick, max_examples=300)
+@settings(quick, max_examples=amount(60, 300))
 @given(text=st.text(ALPHABET, max_size=30))
 def test_tokens_are_the_words_of_the_lower_case_text(
     connection: psycopg.Connection[DictRow], text: str
@@ -209,7 +212,7 @@ def test_tokens_are_the_words_of_the_lower_case_text(
     assert len(found) == len(set(found))
 
 
-@settings(quick, max_examples=300)
+@settings(quick, max_examples=amount(60, 300))
 @given(text=st.text(ALPHABET, max_size=30))
 def test_normalising_twice_is_normalising_once(connection: psycopg.Connection[DictRow], text: str) -> None:
     found = one(
@@ -255,7 +258,7 @@ def test_steps_are_hashed_one_by_one(connection: psycopg.Connection[DictRow]) ->
     assert content_hash(connection, "t", "do a") != content_hash(connection, "t do a")
 
 
-@settings(quick, max_examples=200)
+@settings(quick, max_examples=amount(60, 200))
 @given(a=st.lists(titles, min_size=1, max_size=4), b=st.lists(titles, min_size=1, max_size=4))
 def test_two_hashes_are_equal_exactly_when_the_normalised_parts_are(
     connection: psycopg.Connection[DictRow], a: list[str], b: list[str]

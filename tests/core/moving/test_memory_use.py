@@ -66,6 +66,7 @@ def moved(
 
 
 @pytest.mark.usefixtures("dsn")
+@pytest.mark.long
 def test_five_times_the_memories_take_no_more_memory(
     connection: psycopg.Connection[DictRow], call: Call, new_store: NewStore, tmp_path: Path
 ) -> None:

@@ -301,8 +301,12 @@ def has_what_is_saved_and_takes_more(dsn: str) -> None:
     ("sqlstate", "advice"),
     [
         ("53100", "Make room on the disk of the server, then run pgmem init again."),
-        ("58P01", "Install the package of that extension on the server again, then run pgmem init."),
-        ("57P01", "Run pgmem init again when the server answers."),
+        pytest.param(
+            "58P01",
+            "Install the package of that extension on the server again, then run pgmem init.",
+            marks=pytest.mark.long,
+        ),
+        pytest.param("57P01", "Run pgmem init again when the server answers.", marks=pytest.mark.long),
     ],
     ids=["disk full", "library gone", "server stops"],
 )

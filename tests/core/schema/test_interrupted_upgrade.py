@@ -164,6 +164,7 @@ def test_a_renewal_that_ends_goes_on_with_the_next_upgrade(old: str) -> None:
     assert state(old)[-1] == []
 
 
+@pytest.mark.long
 def test_a_renewal_ends_while_others_save(old: str) -> None:
     schema.upgrade(old, renew=False)
     with psycopg.connect(old, autocommit=True) as connection:
@@ -192,6 +193,7 @@ WAITS = (
 )
 
 
+@pytest.mark.long
 def test_a_client_that_is_killed_leaves_the_store_as_it_was(old: str) -> None:
     before = state(old)
     with psycopg.connect(old, autocommit=True) as holder, hook(old, 700, WAIT):

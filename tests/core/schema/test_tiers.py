@@ -24,6 +24,7 @@ from tests.conftest import (
     without,
 )
 from tests.core.schema.conftest import MakeDatabase, Program
+from tests.fixtures.amounts import mostly_long
 from tests.fixtures.logins import PASSWORD
 
 TIERS = {"template": "full", "template_without_age": "no AGE", "template_text_only": "full text only"}
@@ -163,7 +164,7 @@ def test_no_signature_view_or_type_names_a_type_of_an_extension(
     assert [row["what"] for row in found] == []
 
 
-@pytest.mark.parametrize("kind", TIERS)
+@pytest.mark.parametrize("kind", mostly_long(TIERS, ["template"]))
 def test_a_store_comes_back_from_its_dump(
     store: Callable[[str], psycopg.Connection[DictRow]],
     database: MakeDatabase,

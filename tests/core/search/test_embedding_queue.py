@@ -26,6 +26,7 @@ from pgmem.settings import load
 from tests.conftest import output_of
 from tests.core.embeddings.server import EmbeddingServer
 from tests.core.search.conftest import Open, Table
+from tests.fixtures.amounts import amount
 from tests.servers.roots import PASSWORD
 from tests.waiting import until
 
@@ -142,7 +143,7 @@ async def test_a_save_on_a_connection_of_the_caller_reads_the_registry_once(
 
 
 @pytest.mark.usefixtures("vectors")
-async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_reindex_completes_them(
+async def test_a_provider_that_dies_among_saves_loses_none_and_reindex_completes_them(
     dsn: str, tmp_path: Path, provider_server: EmbeddingServer, connection: psycopg.Connection[DictRow]
 ) -> None:
     settings = load(
@@ -155,7 +156,7 @@ async def test_a_provider_that_dies_among_five_hundred_saves_loses_none_and_rein
         embedding_patience_s=2.0,
         prepare=True,
     )
-    total, killed_at = 500, 200
+    total, killed_at = amount(150, 500), amount(60, 200)
     embedded = 0
     async with Memory.connect(settings) as memory:
         await memory.save_session("begin", "shop")

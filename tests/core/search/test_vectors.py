@@ -228,7 +228,9 @@ async def test_the_vectors_of_archived_memories_are_deleted_those_of_superseded_
 
 
 @pytest.mark.usefixtures("superuser", "dsn")
-@pytest.mark.parametrize(("version", "alone"), [("0.8.1", True), ("0.8.2", False)])
+@pytest.mark.parametrize(
+    ("version", "alone"), [("0.8.1", True), pytest.param("0.8.2", False, marks=pytest.mark.long)]
+)
 def test_an_index_is_built_without_workers_where_pgvector_is_not_safe_with_them(
     connection: psycopg.Connection[DictRow], call: Call, version: str, alone: bool
 ) -> None:

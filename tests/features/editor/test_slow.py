@@ -22,11 +22,12 @@ from pgmem.features.editor.libpq import Connection
 from pgmem.features.editor.state import Session
 from pgmem.transcripts import said
 from tests.features.editor.conftest import Hook, repository
+from tests.fixtures.amounts import amount
 
 PIECES = ("<system-reminder", "<command-name", "</system-reminder>", "<", ">", '"', " ", "a", "\n")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=amount(100, 300), deadline=None)
 @given(
     st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.lists(st.sampled_from(PIECES), max_size=3)
 )

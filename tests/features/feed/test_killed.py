@@ -20,6 +20,7 @@ from psycopg.rows import dict_row
 from pgmem.server.embedded import EmbeddedServer
 from tests.concurrency.conftest import StartWriter, Writer, read_until, writer
 from tests.concurrency.test_crash import kill_the_server, server
+from tests.fixtures.amounts import amount
 
 __all__ = ["server", "writer"]
 
@@ -135,7 +136,7 @@ def stress(
 async def test_writers_readers_and_the_server_are_killed_and_no_change_is_missed_or_read_twice(
     place: Path, server: EmbeddedServer, writer: StartWriter
 ) -> None:
-    await anyio.to_thread.run_sync(stress, place, server, writer, 6, 60, 3)
+    await anyio.to_thread.run_sync(stress, place, server, writer, amount(4, 6), amount(30, 60), amount(2, 3))
 
 
 @pytest.mark.long

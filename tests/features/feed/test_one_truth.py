@@ -18,7 +18,7 @@ from tests.features.feed.test_sync_periods import in_step, said
 
 __all__ = ["stores"]
 
-HISTORIES = int(os.environ.get("PGMEM_TRUTHS", "24"))
+HISTORIES = int(os.environ.get("PGMEM_TRUTHS", "8"))
 """How many histories are played; 5000 for a release."""
 PARTS = ("vocabulary", "project", "focus", "node", "edge", "save")
 MONTH = timedelta(days=30)

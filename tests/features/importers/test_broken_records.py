@@ -18,9 +18,10 @@ from pgmem.errors import InvalidArgument
 from pgmem.features.importers import engrama, markdown, mcp_memory, mem0, transcripts
 from pgmem.features.importers.records import Vocabulary
 from pgmem.foreign import Account, holds_words
+from tests.fixtures.amounts import amount
 
 Record = Any
-SEED, CASES = 20261127, 4_000
+SEED, CASES = 20261127, amount(1_000, 4_000)
 RECORDS = 5
 WORDS = tuple(f"the words of record number {n} are these" for n in range(RECORDS))
 KNOWN = Vocabulary(frozenset({"Person", "Concept"}), frozenset({"USES", "RELATED_TO"}))
