@@ -147,7 +147,7 @@ begin atomic
       'laptop laptops locally manually terminal session plain bare naked get gets getting got leave leaves keep keeps kept stay stays remain remains '
       'darf durfen soll sollen muss mussen kann konnen wird debe deben puede pueden doit doivent peut peuvent usar uses utiliza* verwende* benutz* nutze* utilise* hacer hagas faire machen directo directa direct nirgends nirgendwo nowhere anywhere here hier existing current previous last older '
       'published shared pushed local big small large manual other unrelated real actual common already people tool tools '
-      'branch branches code codes file files folder folders directory repository repo repositories package packages dependency dependencies library libraries module command commands '
+      'terminal console screen stdout branch branches code codes file files folder folders directory repository repo repositories package packages dependency dependencies library libraries module command commands '
       'remote origin upstream change changes project projects data stack machine machines agent agents server servers cluster resource resources service services release '
       'python javascript typescript rust java ruby golang sql shell bash web app application applications '
       'zweig zweige dateien datei ordner rama ramas archivo archivos carpeta branche branches fichier fichiers dossier 任何 直接 资源 文件 代码 分支 环境')
@@ -220,13 +220,24 @@ begin atomic
   select m.place, m.found[1]
   from regexp_matches(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(
-    regexp_replace(
+    regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
+    regexp_replace(regexp_replace(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
     regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(regexp_replace(
       translate(pgmem.plain_letters(left(p_text, 700)), '’“”„«»', '''"""""'),
       '\m(instead of|rather than) (it|them|that|this|those)\M', ' ', 'g'),
+      -- Whatever else is the case changes nothing.
+      '[, ]*\m(whatever|whichever|no matter|regardless|even (if|when|for|in))\M[^.;:,]*', ' ', 'g'),
+      -- An act that is of somebody else, or needs a word first.
+      '\m(is|are) ([\w-]+''s?|the [\w-]+( [\w-]+)?''s?|(not )?(your|my|his|her|their)) (job|task|business|call|decision|duty|turf)\M(, not yours)?', ' only ', 'g'),
+      '\m(needs?|wants?|requires?|takes?) (a word|an? ok(ay)?|the ok(ay)?|a yes|the yes|a nod|sign-?off|consent)\M( (with|from|of|by) [^.;:,]*)?', ' ask ', 'g'),
+      '\mwithout ([\w-]+''s?|an?|the|your|my|our) (ok(ay)?|yes|word|nod|consent|blessing|sign-?off)\M', 'without asking', 'g'),
+      '\m(stay|keep|steer)s? (well |your hands |your fingers |your paws )?(away|clear|off)( from| of)?\M', ' never touch ', 'g'),
+      '\moutside( of)?\M', 'except in', 'g'),
+      '\m(is|are|was|were) (too (slow|old|fragile|risky|dangerous|noisy)|broken|deprecated|retired|forbidden|banned|prohibited|obsolete|wrong here)\M', 'gone', 'g'),
+      '(?<![^.;:,\n] )\monly ([^.;:,]+) (with|using|via) (the |an? )?(?!-)([^.;:,]+)', 'never \1 without \4', 'g'),
       '[, ]*\m(instead of|rather than|anstatt|statt|au lieu d[e'']|en vez de|en lugar de)\M', ' ; never ', 'g'),
       '\m(by|for) (the |our )?(\w+ ){1,2}(only|alone)\M|\monly (by|for|through|via) (the |our )?\w+', ' only ', 'g'),
       '\m(is|are) (not|never|no longer) (used|done|touched|needed here)\M', 'never \3', 'g'),
@@ -594,6 +605,7 @@ declare
   v_wants    boolean;
   v_states   boolean;
   v_sub      boolean;  -- whether a verb is the sub-command of a program: dbt run
+  v_prefers  boolean := false;  -- whether a clause before names the program of this act as the one to use
   v_ellipsis boolean;
   v_against  boolean := false;
   v_if_verbs text[];
@@ -919,9 +931,20 @@ begin
 
     -- Programs.
     v_mine := p_program <> '' and (p_program = any (v_programs) or 'sudo' = any (v_programs) and 'root' = any (p_act) or 'docker' = any (v_programs) and p_program ~ '^(docker|podman)');
-    v_family := v_programs <> '{}' and not v_mine and not v_no and not v_harms and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
+    v_family := v_programs <> '{}' and not v_mine and not v_no and not v_harms and not v_prefers
+      and exists (select from pgmem.program_families() f where p_program = any (f.programs) and f.programs && v_programs);
     v_ok := (v_level > 0 or v_family) and not v_complied and (v_programs = '{}' or v_mine or v_family
       or v_strange and exists (select from unnest(v_programs) p where pgmem.word_stem(p) = any (p_names)));
+    v_prefers := v_prefers or v_mine and not v_no and not v_harms and not v_limits;
+    -- "cargo test is too slow" is about that sub-command alone.
+    v_ok := v_ok and not (v_sub and v_mine and v_harms and not exists (
+      select from unnest(v_raw) r cross join unnest(p_act_words) a(word) where pgmem.word_stem(a.word) = pgmem.word_stem(r)));
+    -- "Format with ruff": this act does.
+    v_ok := v_ok and not (v_mine and v_verbs <> '{}' and v_flags = '{}' and not (v_no or v_ask or v_limits or v_by or v_harms or v_needs or v_states)
+      and exists (select from generate_series(v_at + 1, v_end - 1) n where p_words[n] = p_program and p_words[n - 1] in ('with', 'using', 'via', 'use', 'mit')));
+    -- A branch is of git, and one of the remote is deleted by a push.
+    v_ok := v_ok and (not 'delete' = any (v_verbs) or not p_words[v_at:v_end - 1] && '{branch,branches}' or 'branch' = any (p_names) and not array_to_string(p_words[v_at:v_end - 1], ' ') ~ 'remote branch'
+      or p_program in ('git', 'gh', 'glab', 'hub') and ('push' = any (p_act) or not array_to_string(p_words[v_at:v_end - 1], ' ') ~ 'remote branch'));
     if v_ok and v_family and not (v_harms or v_no) then
       v_level := greatest(v_level, 1::smallint);
     end if;
@@ -963,7 +986,7 @@ begin
         or v = 'reset' and 'delete' = any (p_act) and p_act && '{database,table,volume}'
         or v_mine and v_raw && p_act_words
         or v = 'run' and p_program <> '' and (v_mine and not v_sub or v_flags && p_flags))
-        || array(select r from unnest(v_raw) r where r = any (p_act_words))
+        || array(select r from unnest(v_raw) r where r = any (p_act_words || case when v_no then p_flags else '{}' end))
         || case when v_verbs = '{skip}' and (p_act && '{uninstall,stop,skiphooks,insecure}'
              or exists (select from unnest(p_act_words || p_flags) w where w ~ '^(disable|uninstall|off|skip|bypass|deinit|untrack|no-)')) then '{skip}' else '{}' end::text[];
       v_hits := v_named + (cardinality(v_met) > 0)::integer + (v_mine or v_family)::integer + 2 * v_path::integer
@@ -1054,7 +1077,8 @@ language sql immutable parallel safe
 begin atomic
   -- Comments and quoted texts of the content do not count.
   select exists (
-    select from regexp_matches(p_text, '(?:(?:^|[.,;:!?\n]\s*)(?:please )?(?:never|no|do not|don.t|avoid|kein\w*|nie|nunca|jamais|evita|évite[rz]?)\s|禁止|不要|不得|切勿)'
+    select from regexp_matches(
+      regexp_replace(regexp_replace(p_text, '(?<![`\w.])([\w.]+\(\))(?!`)', '`\1`', 'g'), '\mkeep\s+([^.;:!?\n]*?)\s+out of\M', 'never \1', 'gi'), '(?:(?:^|[.,;:!?\n]\s*)(?:please )?(?:never|no|do not|don.t|avoid|kein\w*|nie|nunca|jamais|evita|évite[rz]?)\s|禁止|不要|不得|切勿)'
       '[^.;:!?\n`]*`([^`\n]{3,60})`', 'gi') m
     where regexp_replace(p_content, $$//[^\n]*|/\*.*?\*/|(^|\n)\s*#[^\n]*|"[^"\n]*"|'[^'\n]*'$$, ' ', 'g')
       ~ ('(?<![\w$])' || regexp_replace(btrim(m[1]), '([.+*?()\[\]{}^$|\\])', '\\\1', 'g') || '(?![\w$])'));

@@ -57,6 +57,23 @@ def test_a_rule_of_an_agent_is_data_and_asks_nobody(save: Save, act: Act) -> Non
     assert asked(answer) is None
 
 
+@pytest.mark.parametrize(
+    ("rule", "meets", "foreign"),
+    [
+        ("Never run terraform destroy, whatever the workspace.", "terraform destroy", "terraform plan"),
+        ("cargo publish is Lena's job, not yours.", "cargo publish", "cargo build"),
+        ("Only deploy to fly with the canary strategy.", "fly deploy", "fly deploy --strategy canary"),
+        ("Never squash when you merge.", "gh pr merge 12 --squash", "gh pr merge 12 --merge"),
+        ("Search with rg; grep reads the build folders.", "grep -rn x src", "rg x src"),
+        ("Don't delete remote branches.", "git push origin --delete old", "git branch -d old"),
+    ],
+)
+def test_a_rule_in_another_turn_of_phrase(save: Save, act: Act, rule: str, meets: str, foreign: str) -> None:
+    save(rule)
+    assert act(foreign) is None
+    assert rule in said(act(meets, session="s2"))
+
+
 def test_what_comes_has_at_most_three_lines_and_sixty_tokens(save: Save, act: Act) -> None:
     for number in range(5):
         save(
