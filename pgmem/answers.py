@@ -2117,6 +2117,10 @@ class Sweep(Answer):
     turns_expired: int
     archived: int
     remaining: int
+    rows_pruned: int
+    """Records of recall, changes of the feed, and rows of features."""
+    compared: int
+    """Sources that were compared, and states that became the present ones."""
 
 
 class Arrival(Answer):

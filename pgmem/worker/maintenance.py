@@ -66,9 +66,10 @@ async def maintain(memory: Verbs, stop: Callable[[], bool] | None = None) -> dic
         left = 1
         while left and not (stop is not None and stop()):
             swept = await memory.sweep()
-            done["pruned"] += swept.saves_pruned + swept.turns_expired
+            pruned = swept.saves_pruned + swept.turns_expired + swept.rows_pruned
+            done["pruned"] += pruned
             done["archived"] += swept.archived
-            left = swept.remaining if swept.saves_pruned + swept.turns_expired + swept.archived else 0
+            left = swept.remaining if pruned + swept.archived + swept.compared else 0
     return done
 
 

@@ -70,6 +70,8 @@ select pgmem.declare_answer('sweep', $$
 One batch of sweeping; all 0 if another worker sweeps, or if the last sweep was less than an hour ago.
 
 saves_pruned integer, turns_expired integer, archived integer, remaining bigint
+rows_pruned integer: Records of recall, changes of the feed, and rows of features.
+compared integer: Sources that were compared, and states that became the present ones.
 $$);
 
 create or replace function pgmem.sweep(
@@ -86,6 +88,8 @@ begin
   v_answer.turns_expired := 0;
   v_answer.archived := 0;
   v_answer.remaining := 0;
+  v_answer.rows_pruned := 0;
+  v_answer.compared := 0;
   perform pgmem.integer_between('limit', p_limit, 1, 5000);
   perform from pgmem.upkeep u
   where u.task = 'sweep' and u.done_at < pgmem.now() - interval '1 hour' for update skip locked;
@@ -101,17 +105,17 @@ begin
   delete from pgmem.save_attempt a using old where a.tenant = old.tenant and a.save_id = old.save_id;
   get diagnostics v_answer.saves_pruned = row_count;
   v_answer.turns_expired := pgmem.expire_turns(p_limit);
-  v_answer.remaining := case
-    when p_limit in (v_answer.saves_pruned, v_answer.turns_expired, pgmem.prune_recall(p_limit),
-                  pgmem.check_sources(p_limit)) then 1 else 0 end;
-  for v_step in select * from pgmem.steps('sweep') loop
+  v_answer.remaining := (p_limit in (v_answer.saves_pruned, v_answer.turns_expired))::integer;
+  for v_step in select 'prune_recall' union all select * from pgmem.steps('sweep') loop
     execute format('select pgmem.%I($1)', v_step) into v_done using p_limit;
+    v_answer.rows_pruned := v_answer.rows_pruned + v_done;
     v_answer.remaining := greatest(v_answer.remaining, (v_done = p_limit)::integer);
   end loop;
   perform pgmem.sweep_texts(p_limit);
-  if p_limit = pgmem.settle_due(p_limit) then
-    v_answer.remaining := 1;
-  end if;
+  foreach v_done in array array[pgmem.check_sources(p_limit), pgmem.settle_due(p_limit)] loop
+    v_answer.compared := v_answer.compared + v_done;
+    v_answer.remaining := greatest(v_answer.remaining, (v_done = p_limit)::integer);
+  end loop;
   -- Only the owner and reviewers may archive; a worker under another login leaves it to one of theirs.
   if v_below > 0 and pgmem.is_reviewer() then
     -- Without an identity decay_scores means every tenant, whatever identity the worker has.

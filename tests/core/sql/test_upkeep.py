@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row
 
+from pgmem import Memory
+from pgmem.settings import Settings
+from pgmem.worker.maintenance import maintain
 from tests.conftest import Call, caller, tier
 from tests.fixtures.verbs import ActAs, Rows
 
@@ -59,7 +63,7 @@ def test_who_finds_another_worker_at_it_goes_on_and_waits_for_nothing(
         assert first("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
         first("sweep")
         rows("select set_config('statement_timeout', '5s', false)")
-        assert call("sweep") == {"saves_pruned": 0, "turns_expired": 0, "archived": 0, "remaining": 0}
+        assert set(call("sweep").values()) == {0}
         assert call("refresh_dedup", if_worth=True) == {"refresh_dedup": 0}
         other.rollback()
     assert call("refresh_dedup", if_worth=True)["refresh_dedup"] > 0
@@ -77,8 +81,14 @@ def test_records_of_finished_saves_are_pruned_when_they_are_old_and_open_ones_ar
     call("save_decision", title="Sell bread", rationale="r", project_id="shop")
     assert call("sweep")["saves_pruned"] == 0
     clock("2026-02-01")
-    assert call("sweep", limit=1) == {"saves_pruned": 1, "turns_expired": 0, "archived": 0, "remaining": 1}
-    assert call("sweep", limit=1) == {"saves_pruned": 0, "turns_expired": 0, "archived": 0, "remaining": 0}
+    swept = call("sweep", limit=1)
+    assert (swept["saves_pruned"], swept["turns_expired"], swept["archived"], swept["remaining"]) == (
+        1,
+        0,
+        0,
+        1,
+    )
+    assert call("sweep", limit=5)["saves_pruned"] == 0
     left = rows("select status from pgmem.save_attempt order by created_at")
     assert [row["status"] for row in left] == [
         "dropped",
@@ -95,6 +105,31 @@ def test_sweeping_is_done_once_an_hour(call: Call, rows: Rows, clock: Callable[[
     assert call("sweep")["saves_pruned"] == 0
     clock("2026-03-01 11:01+00")
     assert call("sweep")["saves_pruned"] == 2
+
+
+OLD_CHANGES = """
+insert into pgmem.change (stamp, subject, kind, id, label, tenant, at)
+select '3', 'memory', 'saved', gen_random_uuid(), 'Context', '', '2020-01-01' from generate_series(1, %s) returning seq
+"""
+
+
+def test_old_rows_of_the_feed_are_counted_among_what_was_swept(call: Call, rows: Rows) -> None:
+    rows(OLD_CHANGES, 3)
+    swept = call("sweep", limit=2)
+    assert (swept["rows_pruned"], swept["remaining"]) == (2, 1)
+    assert call("sweep", limit=2)["rows_pruned"] >= 1
+
+
+@pytest.mark.anyio
+async def test_a_round_goes_on_while_rows_of_the_feed_alone_are_left(
+    dsn: str, rows: Rows, tmp_path: Path
+) -> None:
+    """It ended after one batch and said that nothing was pruned."""
+    rows(OLD_CHANGES, 4001)
+    async with Memory.connect(Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")) as memory:
+        done = await maintain(memory)
+    assert rows("select count(*) as n from pgmem.change where at < '2021-01-01'") == [{"n": 0}]
+    assert done["pruned"] == 4001
 
 
 def test_what_has_decayed_is_archived_where_a_setting_enables_it_whoever_the_worker_embeds_for(
