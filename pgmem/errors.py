@@ -27,6 +27,7 @@ PgmemError
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -160,8 +161,22 @@ def described(error: BaseException) -> str:
     return f"{name}: {error}" if str(error) else name
 
 
+_CUT = re.compile(
+    r"([a-z ]+ failed: )?(server closed the connection unexpectedly|SSL connection has been closed unexpectedly"
+    r"|no connection to the server|could not (receive data from|send data to) server|the connection is (closed|lost))"
+)
+"""Words of libpq and psycopg for a connection that the other side has ended."""
+
+CUT = "the server ended the connection"
+
+
 def first_line(error: BaseException) -> str:
-    """Return the first line of the message of an error, or the name of its class if it has no message."""
+    """Return the first line of the message of an error, or the name of its class if it has no message.
+
+    The words of libpq for a connection that was cut name neither the server nor its end; they become `CUT`.
+    """
+    if isinstance(error, psycopg.Error) and error.sqlstate is None and _CUT.match(str(error)):
+        return CUT
     return str(error).strip().partition("\n")[0] or type(error).__name__
 
 

@@ -19,7 +19,7 @@ from uuid import UUID
 import typer
 
 from pgmem._verbs import KINDS
-from pgmem.errors import AmbiguousName, MemoryNotFound, PgmemError
+from pgmem.errors import AmbiguousName, MemoryNotFound, PgmemError, first_line
 from pgmem.escaping import for_json, visible
 
 if TYPE_CHECKING:
@@ -396,7 +396,7 @@ def exit_on_error(action: Callable[[], T], dsn: str = "PGMEM_DSN") -> T:
         if isinstance(cause, PgmemError):
             message = typed(str(cause)).replace("PGMEM_DSN", dsn)
         elif (driver := sys.modules.get("psycopg")) and isinstance(cause, driver.Error):
-            message = cause.diag.message_primary or str(cause).strip().partition("\n")[0]
+            message = cause.diag.message_primary or first_line(cause)
         else:
             raise
     stop(message)

@@ -160,7 +160,7 @@ def status(store: Store) -> None:
     from pgmem.settings import overruled
 
     settings = store.settings
-    found, models, nobody, values = store.run(lambda m: _look(m, settings))
+    found, models, nobody, values, is_front = store.run(lambda m: _look(m, settings))
     for message in overruled(settings.store, values).values():
         typer.echo(f"pgmem: {message}.", err=True)
     where = f"{place(settings.dsn)} ({store.named_by})" if settings.dsn else str(settings.data_dir)
@@ -175,14 +175,17 @@ def status(store: Store) -> None:
             },
         }
     )
-    rows = [*_status_rows(settings, where, found, nobody), *_embedding_rows(settings, models)]
+    rows = [
+        *_status_rows(settings, where, found, nobody, is_front=is_front),
+        *_embedding_rows(settings, models),
+    ]
     terminal().print(facts(rows))
 
 
 async def _look(
     memory: Memory, settings: Settings
-) -> tuple[Status, list[EmbeddingModel], str, dict[str, str]]:
-    """The state of the store, its models, the sentence about a caller without a tenant, and its settings."""
+) -> tuple[Status, list[EmbeddingModel], str, dict[str, str], bool]:
+    """The state of the store, its models, the sentence about a caller without a tenant, its settings, is it a front."""
     found, nobody = await memory.status(), "none: one user"
     with suppress(NotPermitted):
         if (await memory.backlog()).tenants:
@@ -190,7 +193,7 @@ async def _look(
     if not found.memories and (theirs := await of_tenants(memory, settings)):
         nobody = f"none. {theirs}"
     values = {row.name: row.value for row in await memory.list_settings()} if settings.store else {}
-    return found, await memory.embedding_status(), nobody, values
+    return found, await memory.embedding_status(), nobody, values, memory.caller.database.is_front
 
 
 def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tuple[str, str]]:
@@ -204,10 +207,19 @@ def _embedding_rows(settings: Settings, models: list[EmbeddingModel]) -> list[tu
     return rows
 
 
-def _status_rows(settings: Settings, where: str, found: Status, nobody: str) -> list[tuple[str, str]]:
+def _status_rows(
+    settings: Settings, where: str, found: Status, nobody: str, *, is_front: bool
+) -> list[tuple[str, str]]:
+    server = (
+        "a front, and the cell of this organisation,"
+        if is_front
+        else "your own"
+        if settings.dsn
+        else "embedded"
+    )
     memories = ", ".join(f"{count} {label}" for label, count in sorted(found.memories.items())) or "none yet"
     return [
-        ("server", f"{'your own' if settings.dsn else 'embedded'} PostgreSQL {found.server_version}"),
+        ("server", f"{server} PostgreSQL {found.server_version}"),
         ("where", where),
         ("schema", f"pgmem {found.release} ({found.build})"),
         (

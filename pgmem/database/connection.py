@@ -17,7 +17,7 @@ from pgmem.database.identity import PIN
 from pgmem.database.pipeline import first_error_only, sent_first
 from pgmem.database.silent import NO_CELL
 from pgmem.database.times import read_times
-from pgmem.errors import CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
+from pgmem.errors import CUT, CellSilent, DatabaseUnavailable, NotPermitted, OutOfResources, first_line
 
 T = TypeVar("T")
 
@@ -117,7 +117,8 @@ def losing(lost: type[DatabaseUnavailable]) -> Iterator[None]:
             raise
         if error.sqlstate == "57P03" and error.diag.message_primary == NO_CELL:
             raise CellSilent(NO_CELL) from error
-        raise lost(f"The connection was lost: {first_line(error)}") from error
+        why = first_line(error)
+        raise lost(f"The connection was lost: {'the server ended it' if why == CUT else why}.") from error
 
 
 @contextmanager

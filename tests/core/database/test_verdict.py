@@ -6,6 +6,7 @@ import psycopg
 import pytest
 
 from pgmem import errors
+from pgmem.database.connection import losing
 from pgmem.database.verdict import Verdict, verdict
 
 OF_PGMEM: tuple[tuple[type[errors.PgmemError], Verdict], ...] = (
@@ -60,3 +61,24 @@ def test_a_statement_that_a_pooler_lost_names_the_setting_and_is_queued(kind: ty
     with pytest.raises(errors.DatabaseUnavailable, match="PGMEM_PREPARE") as raised, errors.translate():
         raise kind('prepared statement "_pg3_0" does not exist')
     assert verdict(raised.value) == "queue"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "consuming input failed: server closed the connection unexpectedly\n\tThis probably means the server terminated",
+        "sending query failed: could not send data to server: Broken pipe",
+        "consuming input failed: SSL connection has been closed unexpectedly",
+        "the connection is closed",
+    ],
+)
+def test_a_cut_connection_is_told_in_a_sentence_and_not_in_the_words_of_libpq(words: str) -> None:
+    with pytest.raises(errors.DatabaseUnavailable) as raised, losing(errors.OutcomeUnknown):
+        raise psycopg.OperationalError(words)
+    assert str(raised.value) == "The connection was lost: the server ended it."
+    assert errors.first_line(psycopg.OperationalError(words)) == "the server ended the connection"
+
+
+def test_the_address_of_a_server_that_is_not_reached_stays() -> None:
+    words = 'connection failed: connection to server at "10.0.0.1", port 5432 failed: server closed the connection unexpectedly'
+    assert "10.0.0.1" in errors.first_line(psycopg.OperationalError(words))

@@ -52,6 +52,15 @@ def test_init_and_export_say_what_a_front_is(fleet: Fleet, tmp_path: Path) -> No
         assert connection.execute("select to_regclass('pgmem.node') as node").fetchone() == {"node": None}
 
 
+def test_status_names_the_cell_whose_server_it_shows(fleet: Fleet, org: str, tmp_path: Path) -> None:
+    started(fleet, org)
+    code, said = run("status", "--dsn", fleet.dsn, "--data-dir", str(tmp_path), DEFAULT_ORG_ID=org)
+    assert (code, "a front, and the cell of this organisation, PostgreSQL" in " ".join(said.split())) == (
+        0,
+        True,
+    ), said
+
+
 def test_a_login_is_bound_and_listed_at_a_front(fleet: Fleet, org: str) -> None:
     """A cell knows no login of the front; and one whose tenant has saved nothing yet is listed too."""
     login, other = f"analyst_{name()}", name()
