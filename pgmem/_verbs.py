@@ -1441,6 +1441,10 @@ VERBS = {
             arguments={
                 "title": Argument("Its title or id.", required=True),
                 "action": Argument("approve or dismiss.", choices=("approve", "dismiss"), required=True),
+                "shown": Argument(
+                    "Its shown, as surface_insights has it; the page and the command line need it to approve.",
+                    for_agents=False,
+                ),
             },
         ),
         Verb(

@@ -1312,6 +1312,8 @@ class Insight(Answer):
     created_at: datetime
     forgets: list[UUID] = field(default_factory=list)
     """The memories that an approval archives, in place of saving the insight."""
+    shown: str | None = None
+    """The state of the insight and of its memories, which review_insight compares."""
 
 
 class Insights(Answer):

@@ -2735,6 +2735,7 @@ class Verbs:
         self,
         title: str,
         action: InsightAction,
+        shown: str | None = None,
     ) -> Insight:
         """Judge an insight: approved, it is a live memory; dismissed, it does not come back.
 
@@ -2746,16 +2747,20 @@ class Verbs:
         Args:
             title: Its title or id.
             action: approve or dismiss.
+            shown: Its shown, as surface_insights has it; the page and the command line need it to approve.
 
         Raises:
             MemoryNotFound: no such insight exists.
             NotPermitted: the setting approval is not self, and the caller is an agent; or the memory it
                 forgets has more trust than the caller.
-            InvalidArgument: it was judged otherwise before, or the action is another word.
+            InvalidArgument: it was judged otherwise before, it has changed since it was shown, or the
+                action is another word.
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.one("review_insight", Insight, {"title": title, "action": action})
+        return await self.caller.one(
+            "review_insight", Insight, {"title": title, "action": action, "shown": shown}
+        )
 
     async def route_analysis(
         self,

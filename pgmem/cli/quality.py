@@ -174,7 +174,7 @@ def reflect(
     if title is not None:
         action: Literal["approve", "dismiss"] = "approve" if approve is not None else "dismiss"
         require_person(store)
-        judged = store.run(lambda m: m.review_insight(title, action))
+        judged = store.run(lambda m: _judged(m, title, action))
         if not store.print_json(judged):
             typer.echo(f"{judged.status}: {judged.title}")
         return
@@ -200,9 +200,18 @@ def reflect(
             choices: dict[str, Literal["approve", "dismiss"]] = {"a": "approve", "d": "dismiss"}
             if choice := choices.get(answer):
                 require_person(store)
-                name = str(insight.id)
-                done = store.run(lambda m, n=name, c=choice: m.review_insight(n, c))  # type: ignore[misc]
-                typer.echo(done.status)
+                typer.echo(
+                    store.run(lambda m, i=insight, c=choice: m.review_insight(str(i.id), c, i.shown)).status
+                )  # type: ignore[misc]
+
+
+async def _judged(memory: Memory, title: str, action: Literal["approve", "dismiss"]) -> Insight:
+    """Judge the insight of a title or id, and show the text that is approved."""
+    for insight in (await memory.surface_insights(500)).insights if action == "approve" else ():
+        if title in (insight.title, str(insight.id)):
+            terminal().print(_insight(insight))
+            return await memory.review_insight(str(insight.id), action, insight.shown)
+    return await memory.review_insight(title, action)
 
 
 async def _page(memory: Memory, state: Health, report: HygieneReport) -> str:

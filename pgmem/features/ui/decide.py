@@ -320,13 +320,20 @@ async def judge(visit: Visit) -> Redirect:
     done, wrong = 0, ""
     for insight in found:
         try:
+            if visit.field(f"state.{insight.id}") != insight.shown:
+                raise InvalidArgument(
+                    f"“{insight.title}”, or a memory that it is drawn from, has changed since it was shown: look at "
+                    "it, then decide again."
+                )
             for source in await visit.memory.find_memories(insight.sources[:1]):
                 if action == "holds":
                     await visit.memory.confirm(str(source.id))
                 elif action == "gone" and source.status in ("active", "approved"):
                     await forgotten(visit, source)
             await visit.memory.review_insight(
-                str(insight.id), "approve" if action == "approve" else "dismiss"
+                str(insight.id),
+                "approve" if action == "approve" else "dismiss",
+                insight.shown,
             )
             done += 1
         except PgmemError as error:

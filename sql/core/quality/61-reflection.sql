@@ -113,6 +113,7 @@ class Insight
 id uuid, title text, summary text?, detector text?, confidence float8, trust_level float8, status text, sources uuid[]
 created_at timestamptz
 forgets uuid[] = {}: The memories that an approval archives, in place of saving the insight.
+shown text?: The state of the insight and of its memories, which review_insight compares.
 $$);
 
 select pgmem.declare_answer('insights', $$
@@ -159,12 +160,23 @@ comment on function pgmem.proposed_to_forget is
   'The memories that an insight proposes to forget: its sources, of doubles all but the last; none of any other detector.';
 
 
+create or replace function pgmem.insight_shown(p_node pgmem.node) returns text
+language sql stable set search_path = pgmem, pg_temp as $$
+  select left(md5(concat_ws(' ', p_node.version, md5(p_node.title), md5(p_node.props::text), (
+    select string_agg(concat_ws(' ', n.id, n.version, n.status), ',' order by n.id)
+    from pgmem.visible_node n
+    where n.id = any (array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)))))), 16);
+$$;
+comment on function pgmem.insight_shown is
+  'The state of an insight and of the memories that it is drawn from: another one once any of them has changed.';
+
+
 create or replace function pgmem.insight(p_node pgmem.node) returns pgmem.insight_answer
 language sql stable set search_path = pgmem, pg_temp as $$
   select p_node.id, p_node.title, p_node.props ->> 'summary', p_node.props ->> 'detector', p_node.initial_confidence,
          p_node.trust_level, p_node.status,
          array(select s.id::uuid from jsonb_array_elements_text(p_node.props -> 'sources') as s(id)), p_node.created_at,
-         pgmem.proposed_to_forget(p_node.props);
+         pgmem.proposed_to_forget(p_node.props), pgmem.insight_shown(p_node);
 $$;
 comment on function pgmem.insight is 'An Insight node as the verbs of reflection return it.';
 
@@ -197,7 +209,8 @@ comment on function pgmem.forget_proposed is
 
 create or replace function pgmem.review_insight(
   p_title text,
-  p_action pgmem.insight_action
+  p_action pgmem.insight_action,
+  p_shown text default null
 ) returns pgmem.insight_answer
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -233,6 +246,13 @@ begin
     raise exception using errcode = 'PM001',
       message = format('This insight is %s already; a judgement is final.', v_node.status);
   end if;
+  -- A person decides on a text that a page or a terminal has shown; whoever calls the verb without a screen has read it by it.
+  if v_node.status = 'pending' and v_status = 'approved' and (p_shown is not null or v_caller.source in ('cli', 'ui'))
+      and p_shown is distinct from pgmem.insight_shown(v_node) then
+    raise exception using errcode = 'PM001', message = case when p_shown is null
+      then 'Send shown, as surface_insights has it beside the text that the person has read.'
+      else 'The insight, or a memory that it is drawn from, has changed since it was shown: look at it, then decide again.' end;
+  end if;
   if v_node.status = 'pending' then
     perform pgmem.set_status(v_node.seq, v_status);
     select n.* into v_node from pgmem.visible_node n where n.seq = v_node.seq;
@@ -258,14 +278,16 @@ The same judgement again changes nothing.
 
 title: Its title or id.
 action: approve or dismiss.
+shown: Its shown, as surface_insights has it; the page and the command line need it to approve.
 
 MemoryNotFound: no such insight exists.
 NotPermitted: the setting approval is not self, and the caller is an agent; or the memory it forgets has more trust
   than the caller.
-InvalidArgument: it was judged otherwise before, or the action is another word.
+InvalidArgument: it was judged otherwise before, it has changed since it was shown, or the action is another word.
 $$;
 select pgmem.declare_verb('review_insight', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Insight',
-  p_toolset => 'quality', p_description => 'Call this when the person has decided over an insight. A dismissed one does not come back.');
+  p_toolset => 'quality', p_hidden => '{shown}',
+  p_description => 'Call this when the person has decided over an insight. A dismissed one does not come back.');
 
 
 create or replace function pgmem.insight_arrives(p_state jsonb) returns pgmem.node

@@ -143,6 +143,27 @@ def test_what_was_named_wrong_more_often_than_used_is_proposed_and_forgotten_onc
     assert call("search_answer", query="named wrong", project_id=shop, labels=["Insight"])["results"] == []
 
 
+def test_a_person_approves_an_insight_as_it_was_shown(
+    call: Call, each: Each, connection: psycopg.Connection[Any], rows: Rows, remember: Remember
+) -> None:
+    """An agent wrote the memory anew between the page and the click, and that text was forgotten."""
+    rows("select set_config('pgmem.source', 'mcp', false)")
+    held = remember("Concept", "Refunds", props={"notes": "Within 30 days."})
+    call("feedback", id=held, verdict="wrong")
+    (insight,) = found(call, each, "named_wrong")
+    assert remember("Concept", "Refunds", props={"notes": "Within 14 days, as the law says."}) == held
+    rows("select set_config('pgmem.source', 'cli', false)")
+    sent = {"title": str(insight["id"]), "action": "approve"}
+    for shown, said in ((insight["shown"], "has changed since it was shown"), (None, "Send shown")):
+        with pytest.raises(psycopg.Error, match=said), connection.transaction():
+            call("review_insight", **sent, shown=shown)
+    states = "select status from pgmem.node where id = any (%s) order by label"
+    assert [row["status"] for row in rows(states, [held, insight["id"]])] == ["active", "pending"]
+    (again,) = found(call, each, "named_wrong")
+    assert call("review_insight", **sent, shown=again["shown"])["status"] == "archived"
+    assert [row["status"] for row in rows(states, [held, insight["id"]])] == ["archived", "archived"]
+
+
 def test_of_memories_in_the_same_words_one_is_left_once_it_is_approved(
     call: Call, each: Each, rows: Rows, shop: str
 ) -> None:

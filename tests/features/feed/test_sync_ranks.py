@@ -217,7 +217,8 @@ def act(store: Store, user: str, step: Step, at: Any) -> None:
         case "insight":
             found = call("surface_insights", limit=1)
             if found:
-                call("review_insight", title=found["title"], action=("approve", "dismiss")[y % 2])
+                call("review_insight", title=found["title"], action=("approve", "dismiss")[y % 2],
+                     shown=found["shown"])  # fmt: skip
 
 
 def play(stores: list[Store], history: list[Step], late: list[int]) -> None:
