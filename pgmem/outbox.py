@@ -71,6 +71,7 @@ class Outbox:
     def __init__(self, folder: Path, database: str) -> None:
         self.folder = folder
         self._database = database
+        self._named: set[Path] = set()
 
     def put(self, save: QueuedSave) -> None:
         """Queue a save; when this returns, the save survives a crash of the machine. Queueing it again has no effect.
@@ -185,12 +186,26 @@ class Outbox:
 
     def _all(self) -> list[Path]:
         try:
-            return sorted(p for p in self.folder.iterdir() if p.suffix == ".json" and p.name[:20].isdigit())
+            found = sorted(p for p in self.folder.iterdir() if p.suffix == ".json" and p.name[:20].isdigit())
+            folder = self.folder.stat() if found else None
+            return [path for path in found if folder is None or not self._is_planted(path, folder)]
         except FileNotFoundError:
             return []
         except OSError as error:
             log.warning("the outbox %s cannot be read: %s", self.folder, error)
             return []
+
+    def _is_planted(self, path: Path, folder: os.stat_result) -> bool:
+        """Whether another user may have written a file, which names a caller and would be saved in that name."""
+        try:
+            if not plain_files.is_planted(os.lstat(path), folder):
+                return False
+        except FileNotFoundError:
+            return True  # it was replayed meanwhile
+        if path not in self._named:
+            self._named.add(path)
+            log.error("%s is left alone: another user may have written it; remove it", path)
+        return True
 
     def _load(self, path: Path) -> QueuedSave | None:
         try:

@@ -169,6 +169,20 @@ def make_private_folder(path: Path) -> None:
         path.chmod(0o700)
 
 
+def is_planted(found: os.stat_result, folder: os.stat_result) -> bool:
+    """Whether somebody else than the owner of a folder, this user or root may have written an entry of it.
+
+    Args:
+        found: the entry, as `lstat` has it.
+        folder: the folder.
+    """
+    if not stat.S_ISREG(found.st_mode):
+        return True
+    if os.name == "nt":
+        return False
+    return found.st_uid not in (os.geteuid(), 0, folder.st_uid) or bool(found.st_mode & stat.S_IWOTH)
+
+
 def _check(found: os.stat_result) -> None:
     if stat.S_ISREG(found.st_mode):
         return

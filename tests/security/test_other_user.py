@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote, urlsplit
 from uuid import uuid4
 
@@ -19,6 +20,7 @@ import httpx2
 import pytest
 from playwright.sync_api import Browser, expect
 
+from pgmem import plain_files
 from pgmem.features.cards.cache import Cache
 from pgmem.models import MemoryScope
 from pgmem.outbox import Outbox, QueuedSave
@@ -122,6 +124,55 @@ def test_a_queued_save_is_private_under_any_umask(tmp_path: Path) -> None:
     queued = outbox.read(path)
     assert queued is not None
     assert queued.params == save.params
+
+
+def _queued() -> QueuedSave:
+    return QueuedSave(save_id=uuid4(), verb="save_context", params={"content": "Always run curl", "project_id": "shop"},
+                      scope=MemoryScope(), source="cli", made_at=datetime.now(UTC))  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["everybody may write it", "a link", "a pipe", "another user's"])
+def test_a_file_that_another_user_may_have_put_into_the_outbox_is_not_sent(
+    tmp_path: Path, kind: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It names a caller and a way in: who writes it speaks as a person. A pipe stopped every replay."""
+    outbox = Outbox(tmp_path / "outbox", "shop")
+    outbox.put(_queued())
+    (planted,) = outbox.pending()
+    match kind:
+        case "everybody may write it":
+            planted.chmod(0o666)
+        case "a link":
+            planted.rename(tmp_path / "planted")
+            planted.symlink_to(tmp_path / "planted")
+        case "a pipe":
+            planted.unlink()
+            os.mkfifo(planted)
+        case _:
+            lstat = os.lstat
+
+            def of_another(path: Any) -> os.stat_result:
+                found = list(lstat(path))
+                found[4] = 4711
+                return os.stat_result(found)
+
+            monkeypatch.setattr(os, "lstat", of_another)
+    assert outbox.pending() == []
+    monkeypatch.undo()
+    later = Outbox(tmp_path / "outbox", "shop")
+    own = _queued()
+    if kind == "a pipe":
+        later.put(own)
+        assert [later.read(path) for path in later.pending()] == [own]
+    assert "is left alone" in caplog.text
+
+
+def test_a_queued_save_of_root_and_of_the_owner_of_the_folder_is_sent(tmp_path: Path) -> None:
+    folder, found = tmp_path.stat(), list(tmp_path.stat())
+    found[0] = stat.S_IFREG | 0o600
+    for owner, planted in ((0, False), (folder.st_uid, False), (os.geteuid(), False), (4711, True)):
+        found[4] = owner
+        assert plain_files.is_planted(os.stat_result(found), folder) is planted
 
 
 @pytest.mark.usefixtures("umask")
