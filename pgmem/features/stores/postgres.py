@@ -77,7 +77,8 @@ class PgGraphStore(_OnDatabase):
     ) -> dict[str, Any]:
         """Create a node, or update the one of that name; returns the node with `created` and `conflict`.
 
-        `conflict` is None, or says whether an end (`valid_to`) that the node had was kept.
+        `conflict` is None, or says whether an end (`valid_to`) that the node had was kept. `dedup_outcome` is
+        manual_review where a person decides; then nothing was written, and the node is as it was.
         A node and its vector are one transaction: a vector that cannot be kept leaves no node.
 
         Raises:
@@ -96,7 +97,8 @@ class PgGraphStore(_OnDatabase):
         row = (await self.rows("merge_node", **sent))[0]
         node = await self._read(label, str(row["id"]))
         assert node is not None, "it has just been written"
-        return {**node, "created": row["created"], "conflict": row["conflict"]}
+        outcome = {name: row[name] for name in ("created", "conflict", "dedup_outcome")}
+        return {**node, **outcome}
 
     async def get_node(self, label: str, key_field: str, key_value: str) -> dict[str, Any] | None:
         """Return the node of that name, an archived one with its `archived_at`; None if there is none.

@@ -15,6 +15,7 @@ select pgmem.declare_answer('merged_node_answer', $$
 A node that was made or merged.
 
 id uuid, created boolean, conflict json, near_names json
+dedup_outcome text?: manual_review: nothing was written, as a person decides; pgmem review has it.
 $$);
 
 create or replace function pgmem.merge_node(
@@ -34,7 +35,7 @@ declare
   v_old    pgmem.node;
 begin
   if p_label not in ('Project', 'Insight') then
-    select r.id, r.created, r.conflict, r.near_names into v_answer
+    select r.id, r.created, r.conflict, r.near_names, r.dedup_outcome into v_answer
     from pgmem.remember(p_label, v_props) r;
   else
     v_node := pgmem.named_node(v_label, v_props, null, pgmem.resolve_scope(v_caller, null, null), v_caller);
@@ -50,15 +51,20 @@ begin
       v_node.props := jsonb_strip_nulls(v_node.props);
       v_node := pgmem.insert_node(v_node);
       v_answer.near_names := pgmem.near_names(v_node, v_caller);
+    elsif pgmem.outranked(v_old.trust_level, v_caller) then
+      raise exception using errcode = 'PM004', message = format(
+        '%s %s was written by a more trusted source (%s, trust %s; yours is %s): write another one, or let a person change it.',
+        p_label, quote_literal(left(v_old.key, 80)), v_old.source, v_old.trust_level, v_caller.trust_level);
     else
       v_node := pgmem.merged_node(v_old, v_node, v_label.key_field);
-      v_node.status := case when p_label = 'Insight' and v_old.status <> 'archived' then v_old.status
-                            when p_label = 'Insight' then 'pending' else 'active' end;
+      -- Approved was another text.
+      v_node.status := case when p_label <> 'Insight' then 'active' when v_old.status = 'archived' then 'pending'
+        when v_old.status = 'approved' and v_node.props <> v_old.props then 'pending' else v_old.status end;
       v_node := pgmem.update_node(v_node);
     end if;
     v_answer.id := v_node.id;
   end if;
-  if p_vector is not null then
+  if p_vector is not null and v_answer.dedup_outcome is null then
     perform pgmem.store_node_vectors(p_model,
       jsonb_build_array(jsonb_build_object('id', v_answer.id, 'vector', to_jsonb(p_vector))));
   end if;
@@ -68,7 +74,8 @@ $$;
 comment on function pgmem.merge_node is $$
 Create or update a node by its name, with its vector, in one transaction; for graph stores.
 
-A label that a save verb writes is refused, but for projects and insights. An insight is pending until a person decides.
+A label that a save verb writes is refused, but for projects and insights. An insight is pending until a person decides, and
+again once its text is another one.
 
 label: The kind of node, such as Technology or Project.
 key: Its name or title.
@@ -77,6 +84,7 @@ model: The model of the vector.
 vector: The vector of the node; unset: none.
 
 InvalidArgument: an unknown label or one that a save verb writes, no name, or a vector that cannot be kept.
+NotPermitted: the project or the insight was written by a more trusted source.
 $$;
 select pgmem.declare_verb('merge_node', p_rights => 'writer', p_effect => 'repeat');
 
