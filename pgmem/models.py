@@ -24,7 +24,8 @@ class Imported(Answer):
 
     `updated`, `superseded` (new memories that are superseded in the file), `archived` and `converted` (by the
     new kind) are counted for memories of other systems only; `left_out` is counted by reason. Every record of
-    a file is counted once in taken, updated, present, merged or left_out.
+    a file is counted once in taken, updated, present, merged or left_out. `doubted` are those taken of an export that
+    the file calls the word of a person, and this store does not.
     """
 
     taken: int = 0
@@ -36,3 +37,4 @@ class Imported(Answer):
     converted: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
     dry_run: bool = False
+    doubted: int = 0

@@ -77,6 +77,7 @@ async def import_lines(
     *,
     vectors: bool = True,
     all_tenants: bool = False,
+    own: bool = False,
     name: str = "the file",
     progress: Progress | None = None,
 ) -> Imported:
@@ -91,6 +92,8 @@ async def import_lines(
         lines: as `export_lines` wrote them.
         vectors: store the vectors of the file; otherwise every text is queued for the worker.
         all_tenants: keep the tenants of the file, for the owner and reviewers; else all becomes the caller's.
+        own: believe the file who wrote and who approved its memories, as of an export that you wrote; else a person's
+            word in it is that of whoever imports it, and no rule until a person approves it.
         name: of the file, in the reasons.
         progress: called with (lines imported, expected number of lines).
 
@@ -104,7 +107,7 @@ async def import_lines(
     given = iter(lines)
     header = _header(next(given, ""), all_tenants)
     total = header["nodes"] + header["edges"] + header["saves"]
-    options = {"vectors": vectors, "all_tenants": all_tenants}
+    options = {"vectors": vectors, "all_tenants": all_tenants, "own": own}
     counts, account = Counter[str](), Account()
     batch: list[tuple[int, str]] = []
     size, number, ended = 0, 1, False
@@ -136,8 +139,13 @@ async def import_lines(
             f"{f', but for {account.left_out.total()}, such as {first}' if first else ''}; export again and import the "
             "whole file."
         )
-    taken, present, merged = (counts[part] for part in ("taken", "present", "merged"))
-    return Imported(taken=taken, present=present, merged=merged, left_out=dict(account.left_out))
+    return Imported(
+        taken=counts["taken"],
+        present=counts["present"],
+        merged=counts["merged"],
+        doubted=counts["doubted"],
+        left_out=dict(account.left_out),
+    )
 
 
 async def import_memories(
@@ -228,7 +236,7 @@ async def _import_batch(
         for part in (batch[:half], batch[half:]):
             await _import_batch(memory, part, counts, account, name, options)
         return
-    counts.update({part: rows[0][part] for part in ("taken", "present", "merged")})
+    counts.update({part: rows[0][part] for part in ("taken", "present", "merged", "doubted")})
 
 
 def _record(text: str, number: int) -> dict[str, Any]:

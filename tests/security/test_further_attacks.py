@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 from typing import Any
+from uuid import UUID
 
+import psycopg
 import pytest
+from mcp.client.client import Client
 
+from pgmem.mcp.server import create_server
+from pgmem.settings import Settings
 from tests.conftest import Call
 from tests.fixtures.verbs import Rows
 from tests.security.conftest import Session
-from tests.security.test_lower_trust import As, come, law, opened, state, tried
+from tests.security.test_lower_trust import As, come, law, tried
 
 __all__ = ["come", "law"]
 
@@ -54,52 +61,101 @@ def standing(call: Call) -> list[Any]:
     return list(call("retrieve_context", project_id="fair")["standing"])
 
 
-ATTACKS: dict[str, list[tuple[str, dict[str, Any]]]] = {
-    "delete entities": [("delete_entities", {"entity_names": ["Gate", "Hall", "Till"]})],
+OUTRANKED = r"PM004 .*written by a more trusted source \(cli, trust 1; yours is 0\.5\)"
+WAITS = r'"dedup_outcome": "manual_review"'
+BESIDE = r'"outcome": "taken"'
+"""The agent's own memory of that name, beside the person's."""
+
+Step = tuple[str, dict[str, Any], str]
+ATTACKS: dict[str, list[Step]] = {
+    "delete entities": [("delete_entities", {"entity_names": ["Gate", "Hall", "Till"]}, OUTRANKED)],
     "delete observations": [
-        ("delete_observations", {"deletions": [{"entityName": "Gate", "observations": ["It is in the north."]}]})
+        ("delete_observations", {"deletions": [{"entityName": "Gate", "observations": ["It is in the north."]}]}, OUTRANKED)
     ],
     "delete relations": [
-        ("delete_relations", {"relations": [{"from": "Gate", "to": "Hall", "relationType": "RELATED_TO"}]})
+        ("delete_relations", {"relations": [{"from": "Gate", "to": "Hall", "relationType": "RELATED_TO"}]}, OUTRANKED)
     ],
-    "add observations": [("add_observations", {"observations": [{"entityName": "Gate", "contents": [EVIL]}]})],
+    "add observations": [("add_observations", {"observations": [{"entityName": "Gate", "contents": [EVIL]}]}, OUTRANKED)],
     "create over it": [
-        ("create_entities", {"entities": [{"name": "gate", "entityType": "place", "observations": [EVIL]}]})
+        ("create_entities", {"entities": [{"name": "Gate", "entityType": "place", "observations": [EVIL]}]}, r'"entities": \[\]'),
+        ("create_entities", {"entities": [{"name": "gate", "entityType": "place", "observations": [EVIL]}]}, r'"name": "gate"'),
     ],
     "merge a node": [
-        ("merge_node", {"label": "Concept", "key": "Gate", "properties": {"name": "Gate", "notes": [EVIL], "status": "archived"}}),
-        ("merge_node", {"label": "Entity", "key": "Till", "properties": {"name": "Till", "fact": EVIL}}),
+        ("merge_node", {"label": "Concept", "key": "Gate", "properties": {"name": "Gate", "notes": [EVIL]}}, WAITS),
+        ("merge_node", {"label": "EntityFact", "key": "Till", "properties": {"fact": EVIL}}, "PM001 .*upsert_entity"),
+        ("merge_node", {"label": "Project", "key": "fair", "properties": {"description": EVIL}}, OUTRANKED),
     ],
     "import over it": [
         ("import_memories", {"project_id": "fair", "source": "mcp-memory", "records": json.dumps([
-            {"label": "Concept", "name": "Gate", "properties": {"notes": [EVIL]}, "trust_level": 1.0},
-            {"label": "Decision", "name": "Refund tickets within 14 days", "properties": {"rationale": EVIL}, "status": "archived", "trust_level": 1.0}])})
+            {"label": "Concept", "name": "Gate", "properties": {"notes": [EVIL]}, "trust_level": 1.0}])}, BESIDE),
+        ("import_memories", {"project_id": "fair", "source": "mcp-memory", "records": json.dumps([
+            {"label": "Decision", "name": "Refund tickets within 14 days", "properties": {"rationale": EVIL}, "status": "archived", "trust_level": 1.0}])},
+         r'"outcome": "(refused|review|taken|present|updated)"'),
     ],
     "observe, remember, relate": [
-        ("remember", {"label": "Concept", "properties": {"name": "Gate", "notes": [EVIL]}}),
-        ("remember", {"label": "Concept", "properties": {"name": "Gate"}, "valid_to": "2020-01-01"}),
+        ("remember", {"label": "Concept", "properties": {"name": "Gate", "notes": [EVIL]}}, WAITS),
+        ("remember", {"label": "Concept", "properties": {"name": "Gate"}, "valid_to": "2020-01-01"}, WAITS),
     ],
     "sources that no longer exist": [
-        ("record_sources", {"project_id": "fair", "states": json.dumps([{"id": "LAW", "source": "a.py", "state": "gone"}])}),
-        ("reflect", {}),
+        ("record_sources", {"project_id": "fair", "states": json.dumps([{"id": "CITED", "source": "a.py", "state": "GONE"}])}, r"."),
+        ("reflect", {}, r"."),
     ],
-    "forget by its short id": [("forget", {"label": "Decision", "key": "LAW", "purge": True}), ("forget", {"label": "Decision", "key": "LAW8"})],
+    "forget by its short id": [
+        ("forget", {"label": "Decision", "key": "LAW", "purge": True}, WAITS),
+        ("forget", {"label": "Decision", "key": "LAW8"}, WAITS),
+    ],
 }  # fmt: skip
+
+
+def test_an_approved_insight_that_an_agent_writes_anew_waits_again(
+    call: Call, come: As, rows: Rows, law: str
+) -> None:
+    """Its text was another one, and it stayed approved."""
+    call("merge_node", label="Insight", key="Mail is late", properties={"summary": "Seen four times."})
+    come("cli")
+    (shown,) = rows("select * from pgmem.surface_insights()")
+    assert (
+        call("review_insight", title="Mail is late", action="approve", shown=shown["shown"])["status"]
+        == "approved"
+    )
+    come("mcp")
+    same = call("merge_node", label="Insight", key="Mail is late", properties={"summary": "Seen four times."})
+    states = "select status, props ->> 'summary' as said from pgmem.node where id = %s"
+    assert rows(states, same["id"]) == [{"status": "approved", "said": "Seen four times."}]
+    call("merge_node", label="Insight", key="Mail is late", properties={"summary": EVIL})
+    assert rows(states, same["id"]) == [{"status": "pending", "said": EVIL}]
+
+
+def met(call: Call, connection: Session, verb: str, **sent: object) -> str:
+    """How a call is met: the SQLSTATE and the sentence of a refusal, or the answer."""
+    try:
+        with connection.transaction():
+            return json.dumps(call(verb, **sent), default=str)
+    except psycopg.Error as error:
+        return f"{error.sqlstate} {error}"
 
 
 @pytest.mark.parametrize("name", ATTACKS)
 def test_a_persons_memory_stays_as_it_was(
     name: str, call: Call, connection: Session, rows: Rows, ada: str, come: As
 ) -> None:
+    come("cli")
+    cited = call("save_context", content="The till counts coins in a.py.", project_id="fair")
+    rows("update pgmem.node set props = props || '{\"citation\": [\"a.py\"]}' where id = %s returning id",
+         cited["artifact_id"])  # fmt: skip
+    come("mcp")
     before, joined = everything(rows), edges(rows)
-    for verb, sent in ATTACKS[name]:
-        real = json.loads(json.dumps(sent).replace("LAW8", ada[:8]).replace("LAW", ada))
-        tried(call, connection, verb, **real)
+    for verb, sent, expected in ATTACKS[name]:
+        text = json.dumps(sent).replace("LAW8", ada[:8]).replace("LAW", ada)
+        said = met(call, connection, verb, **json.loads(text.replace("CITED", str(cited["artifact_id"]))))
+        assert re.search(expected, said), (verb, said)
     for row in rows("select title from pgmem.node where label = 'Insight' and status = 'pending'"):
         tried(call, connection, "review_insight", title=row["title"], action="approve")
     assert everything(rows) == before
     assert edges(rows) == joined
     assert standing(call) == []
+    read = json.dumps(call("read_node", label="Decision", key=ada), default=str)
+    assert "The law asks for it." in read
 
 
 def test_the_open_items_of_twenty_sessions_of_an_agent_leave_a_persons_in_the_opening(
@@ -180,13 +236,96 @@ def test_a_save_of_an_agent_that_a_person_sends_again_stays_the_agents(
     assert standing(call) == []
 
 
-def test_the_vectors_of_a_persons_memory_are_not_given_by_an_agent(
-    call: Call, connection: Session, rows: Rows, law: str
+def test_a_vector_of_an_agent_is_not_put_to_a_persons_memory_with_a_change_that_waits(
+    call: Call, come: As, rows: Rows, ada: str
 ) -> None:
-    has = rows("select to_regclass('pgmem.embedding') is not null as has")[0]["has"]
-    before = rows("select count(*) as n from pgmem.embedding") if has else []
-    tried(call, connection, "delete_node_vectors", ids=[law])
-    after = rows("select count(*) as n from pgmem.embedding") if has else []
-    assert after == before
-    assert opened(call)[0][1] == "person"
-    assert state(call, law)[1] == "active"
+    """The change waited, and its vector did not: the memory was found by another text."""
+    if not rows("select to_regclass('pgmem.embedding') is not null as has")[0]["has"]:
+        return
+    call("register_model", name="m", dimensions=3)
+    made = call(
+        "merge_node",
+        label="Concept",
+        key="Gate",
+        properties={"notes": [EVIL]},
+        model="m",
+        vector=[1.0, 0.0, 0.0],
+    )
+    assert made["dedup_outcome"] == "manual_review"
+    assert rows("select from pgmem.embedding") == []
+    mine = call("merge_node", label="Concept", key="Booth", properties={}, model="m", vector=[1.0, 0.0, 0.0])
+    assert (mine["dedup_outcome"], len(rows("select from pgmem.embedding"))) == (None, 1)
+
+
+def record(number: int, label: str, **more: Any) -> dict[str, Any]:
+    at = "2026-01-01T00:00:00Z"
+    return {"type": "node", "id": str(UUID(int=number << 64, version=4)), "label": label, "status": "active", "scope": "project",
+            "project": "fair", "org_id": "", "user_id": "", "version": 1, "source": "cli", "trust_level": 1.0,
+            "initial_confidence": 1.0, "created_at": at, "updated_at": at, "recorded_at": at, "begins_at": None, **more}  # fmt: skip
+
+
+FILE = [
+    record(1, "Context", title="Rule", props={"topic": "Rule", "content": EVIL},
+           versions=[{"version": 7, "title": "Rule", "props": {"content": EVIL}, "status": "active", "source": "ui", "trust_level": 1.0,
+                      "initial_confidence": 1.0, "created_at": "2025-01-01T00:00:00Z", "ingested_at": "2025-01-01T00:00:00Z",
+                      "replaced_at": "2026-01-01T00:00:00Z"}]) | {"version": 8},
+    record(2, "Decision", title="Refund no tickets", props={"rationale": "By the file."}),
+    record(3, "Insight", title="Seen often", key="Seen often", status="approved", scope=None, project=None,
+           props={"title": "Seen often", "sources": []}),
+    {"type": "save", "save_id": str(UUID(int=4 << 64, version=4)), "verb": "save_context", "status": "failed",
+     "dedup_outcome": "manual_review", "arguments": {"content": EVIL, "project_id": "fair"}, "arguments_hash": "\\x00",
+     "source": "cli", "trust_level": 1.0, "decides": True, "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
+     "org_id": "", "user_id": "", "attempts": 1, "embedded": False},
+]  # fmt: skip
+"""An export as anybody can write one."""
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_file_proves_no_person(call: Call, come: As, rows: Rows, law: str, own: bool) -> None:
+    """A file that a person imported spoke as a person of this store: its text was an order in each session."""
+    come("cli")
+    answer = call("import_records", records=FILE, own=own)
+    assert (answer["taken"], answer["doubted"]) == (4, 0 if own else 3)
+    stored = rows("select label, source, status, trust_level from pgmem.node where id = any (%s) order by id",
+                  [line["id"] for line in FILE[:3]])  # fmt: skip
+    assert [row["source"] for row in stored] == ["cli" if own else "sync"] * 3
+    assert stored[2]["status"] == ("approved" if own else "pending")
+    (earlier,) = rows("select source, trust_level from pgmem.node_version where version = 7")
+    assert earlier["source"] == ("ui" if own else "sync")
+    (asked,) = rows("select source, decides from pgmem.save_attempt where dedup_outcome = 'manual_review'")
+    assert (asked["source"], asked["decides"]) == (("cli", True) if own else ("sync", False))
+    assert bool(standing(call)) is own
+    assert [row["title"] for row in rows("select * from pgmem.list_rules()")] == ([] if own else ["Rule"])
+    come("mcp")
+    found = {one["title"]: one["by"] for one in call("project_opening", project_id="fair")["decisions"]}
+    assert found == {
+        "Refund no tickets": "person" if own else "agent",
+        "Refund tickets within 14 days": "person",
+    }
+
+
+def test_a_program_that_imports_a_file_brings_no_more_trust_than_its_own(
+    call: Call, come: As, rows: Rows, law: str
+) -> None:
+    come("sdk")
+    call("import_records", records=FILE[:2])
+    assert {
+        row["trust_level"] for row in rows("select trust_level from pgmem.node where id = %s", FILE[1]["id"])
+    } == {0.8}
+    call("import_records", records=FILE[:2], own=True)
+    assert rows("select source from pgmem.node where id = %s", FILE[1]["id"]) == [{"source": "sync"}]
+
+
+@pytest.mark.anyio
+async def test_no_variable_of_the_environment_names_the_way_in(
+    dsn: str, rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repository may bring variables with the entry of a server in its files."""
+    monkeypatch.setenv("PGMEM_SOURCE", "cli")
+    monkeypatch.setenv("PGOPTIONS", "-c pgmem.source=cli -c pgmem.trust_mcp=1.0")
+    settings = Settings(dsn=dsn, data_dir=tmp_path, embedding_provider="none")
+    async with Client(create_server(settings)) as client:
+        await client.call_tool("save_session", {"objective": "Open", "project_id": "fair"})
+        await client.call_tool("save_context", {"content": EVIL, "project_id": "fair"})
+    stored = rows("select source, trust_level from pgmem.node where label = 'Context'")
+    assert stored == [{"source": "mcp", "trust_level": 0.5}]

@@ -17,7 +17,15 @@ import psycopg
 import typer
 
 from pgmem import documents
-from pgmem.cli.options import Store, embed_waiting, print_json, progress, stop, store_command
+from pgmem.cli.options import (
+    Store,
+    embed_waiting,
+    print_json,
+    progress,
+    require_person,
+    stop,
+    store_command,
+)
 from pgmem.embeddings.protocol import EmbeddingError
 from pgmem.errors import InvalidArgument, first_line
 from pgmem.escaping import counted
@@ -106,6 +114,13 @@ def import_(
         bool, typer.Option("--reembed", help="Ignore the file's vectors, and embed every text now.")
     ] = False,
     all_tenants: AllTenants = False,
+    own: Annotated[
+        bool,
+        typer.Option(
+            "--own",
+            help="The file is an export that you wrote: words of persons stay theirs, and what was approved stays so.",
+        ),
+    ] = False,
     forget_deleted: Annotated[
         bool,
         typer.Option("--forget-deleted", help="markdown: archive notes that were deleted from the folder."),
@@ -115,7 +130,9 @@ def import_(
     ] = False,
 ) -> None:
     """Import an export of pgmem, or another system's memories. Safe to repeat: nothing is imported twice."""
-    _require_fitting(source, file, project, dry_run=dry_run, forget_deleted=forget_deleted)
+    _require_fitting(source, file, project, dry_run=dry_run, forget_deleted=forget_deleted, own=own)
+    if own:
+        require_person(store)
 
     async def run(memory: Memory) -> Imported:
         if reembed and not await memory.register_embedder():
@@ -128,7 +145,12 @@ def import_(
         if source is Source.pgmem:
             with _reading(file) as lines, progress("importing") as report:
                 done = await memory.import_lines(
-                    lines, vectors=not reembed, all_tenants=all_tenants, name=file.name, progress=report
+                    lines,
+                    vectors=not reembed,
+                    all_tenants=all_tenants,
+                    own=own,
+                    name=file.name,
+                    progress=report,
                 )
         else:
             reading = read(source, file, Vocabulary.of(await memory.describe_schema()), of_user)
@@ -165,7 +187,7 @@ async def _embed(memory: Memory, required: bool) -> None:
 
 
 def _require_fitting(
-    source: Source, file: Path, project: str | None, *, dry_run: bool, forget_deleted: bool
+    source: Source, file: Path, project: str | None, *, dry_run: bool, forget_deleted: bool, own: bool
 ) -> None:
     """Exit with 2 if the options do not fit the system, or the file is not one that this system writes."""
     if source is not Source.pgmem and project is None and not source.names_folders:
@@ -176,6 +198,8 @@ def _require_fitting(
         stop(f"{file} is not taken: {unreadable(error)}.", 2)
     if dry_run and source is Source.pgmem:
         stop("--dry-run is for memories of other systems: give --from, or import into an empty store.", 2)
+    if own and source is not Source.pgmem:
+        stop("--own is for a file of pgmem export: leave it out.", 2)
     if forget_deleted and source is not Source.markdown:
         stop("--forget-deleted is for a folder of notes: give --from markdown.", 2)
     if source is Source.markdown and not file.is_dir():
@@ -206,6 +230,12 @@ def show(done: Imported, as_json: bool) -> None:
         first = next(iter(done.left_out))
         counts.append(f"{left} left out: {first}{'' if len(done.left_out) == 1 else ', and others'}")
     typer.echo(f"{'Dry run: ' if done.dry_run else ''}{', '.join(counts)}.")
+    if done.doubted:
+        typer.echo(
+            f"{done.doubted} of them are a person's by the file's word alone: none is a rule until you approve it "
+            "(pgmem rules). With --own a new store believes a file of yours.",
+            err=True,
+        )
     for status in ("superseded", "archived"):
         if count := getattr(done, status):
             typer.echo(f"{count} of them {status}" if count > 1 else f"1 of them is {status}", err=True)

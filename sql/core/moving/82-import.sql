@@ -282,17 +282,55 @@ comment on function pgmem.import_lines is
   'The records of one kind in a batch, with their places in the batch and within their kind.';
 
 
+-- Anybody can write into a file that a person of another store said it. Nobody has seen it here, so it is what a folder of
+-- notes is (08-caller): the statement of whoever imports it, and no order until a person decides. An approval of another
+-- store is none of this one.
+create or replace function pgmem.as_filed(p_record jsonb, p_caller pgmem.caller) returns jsonb
+language plpgsql set search_path = pgmem, pg_temp as $$
+declare
+  v_label pgmem.label;
+  v_set   jsonb := jsonb_strip_nulls(jsonb_build_object(
+    'source', case when p_record ->> 'source' in ('cli', 'ui') then 'sync' end,
+    'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level)));
+begin
+  case p_record ->> 'type'
+  when 'node' then
+    select l.* into v_label from pgmem.label l where l.name = p_record ->> 'label';
+    if v_label.arrives_by is not null and not v_label.kept_as_sent then
+      p_record := pgmem.as_saved(p_record, v_label, p_caller);
+    end if;
+    if p_record ? 'versions' then
+      v_set := v_set || jsonb_build_object('versions', (
+        select jsonb_agg(v.value || jsonb_strip_nulls(jsonb_build_object(
+            'source', case when v.value ->> 'source' in ('cli', 'ui') then 'sync' end,
+            'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))) order by v.place)
+        from jsonb_array_elements(p_record -> 'versions') with ordinality as v(value, place)));
+    end if;
+    return p_record - coalesce(v_label.vouched_parts, '{}') - 'declined' || v_set;
+  when 'save' then
+    return p_record || v_set || '{"decides": false}';
+  else
+    return p_record;
+  end case;
+end;
+$$;
+comment on function pgmem.as_filed is
+  'A record of a file as this store believes it: the word of a person in it is that of whoever imports it, out of a file.';
+
+
 select pgmem.declare_answer('imported_records', $$
 How many records were taken, were present, or were merged.
 
 taken bigint, present bigint, merged bigint
+doubted bigint = 0: Memories taken that the file calls the word of a person, which it cannot prove.
 $$);
 
 create or replace function pgmem.import_records(
   p_records jsonb,
   p_first_line bigint default 1,
   p_vectors boolean default true,
-  p_all_tenants boolean default false
+  p_all_tenants boolean default false,
+  p_own boolean default false
 ) returns pgmem.imported_records
 language plpgsql security definer set search_path = pgmem, pg_temp as $$
 declare
@@ -304,6 +342,7 @@ declare
   v_owner   pgmem.caller;
   v_nodes   pgmem.node[];
   v_place   integer := 0;
+  v_claims  boolean;
 begin
   if not p_all_tenants then
     perform pgmem.require_writer();
@@ -314,12 +353,16 @@ begin
   v_answer.taken := 0;
   v_answer.present := 0;
   v_answer.merged := 0;
+  v_answer.doubted := 0;
   foreach v_kind in array '{vocabulary,Project,FocusArea,node,edge,rest}'::text[] loop
     if v_kind in ('Project', 'FocusArea', 'node') then
       -- All locks of a kind are taken in one order before the first of its nodes is read or written.
       v_nodes := '{}';
       for v_line in select * from pgmem.import_lines(p_records, v_kind) loop
         v_place := v_line.place;
+        if not p_own then
+          v_line.record := pgmem.as_filed(v_line.record, v_caller);
+        end if;
         v_owner := pgmem.import_owner(v_line.record, v_caller, p_all_tenants);
         v_nodes[v_line.number] := pgmem.import_place(v_line.record, v_owner);
       end loop;
@@ -327,6 +370,10 @@ begin
     end if;
     for v_line in select * from pgmem.import_lines(p_records, v_kind) loop
       v_place := v_line.place;
+      v_claims := v_kind = 'node' and not p_own and pgmem.is_of_a_person(v_line.record ->> 'source', (v_line.record ->> 'trust_level')::float8);
+      if not p_own then
+        v_line.record := pgmem.as_filed(v_line.record, v_caller);
+      end if;
       v_owner := pgmem.import_owner(v_line.record, v_caller, p_all_tenants);
       case v_line.record ->> 'type'
       when 'node' then
@@ -344,6 +391,7 @@ begin
       v_answer.taken := v_answer.taken + (v_done = 'taken')::integer;
       v_answer.present := v_answer.present + (v_done = 'present')::integer;
       v_answer.merged := v_answer.merged + (v_done = 'merged')::integer;
+      v_answer.doubted := v_answer.doubted + coalesce(v_claims and v_done = 'taken', false)::integer;
     end loop;
   end loop;
   return v_answer;
@@ -365,6 +413,8 @@ records: The lines, a list of JSON objects.
 first_line: The number in the file of the first of them, for messages.
 vectors: Take the vectors of nodes too.
 all_tenants: Keep the tenant that each record names, instead of the caller's.
+own: Believe the file who wrote and who approved its memories, as of an export that you wrote; else the word of a person in it
+  is that of whoever imports it, out of a file, and no rule until a person approves it.
 
 InvalidArgument: a line cannot be taken; the message names it and the reason.
 $$;

@@ -358,7 +358,7 @@ class History:
                     state.pop("begins_at", None)
                     state.pop("ends_at", None)
         self.act_as(f"h{self.seed}-moved")
-        self.call("import_records", records=lines)
+        self.call("import_records", records=lines, own=True)
 
 
 def shown(

@@ -60,6 +60,6 @@ def imported(
 
     async def run() -> Imported:
         async with Memory.connect(settings(dsn, EMBEDDING_PROVIDER=provider), scope=user) as memory:
-            return await memory.import_lines(lines, **how)
+            return await memory.import_lines(lines, **{"own": True, **how})
 
     return anyio.run(run)

@@ -382,7 +382,7 @@ def test_a_store_moves_from_the_embedded_server_to_another_and_back(
     server, file = new_store(), folder / "moved.jsonl.gz"
     surroundings = {"PGMEM_DATA_DIR": str(folder / "home")}
     assert run("export", str(file), **surroundings).exit_code == 0
-    assert run("import", str(file), PGMEM_DSN=server).exit_code == 0
+    assert run("import", str(file), "--own", PGMEM_DSN=server).exit_code == 0
     lines = exported(home.start())
     assert exported(server)[1:] == lines[1:]
     done = imported(home.start(), exported(server))

@@ -427,7 +427,7 @@ def test_a_rule_that_a_person_declined_is_not_asked_again_after_an_import(
 
     async def run() -> None:
         async with Memory.connect(settings(away, EMBEDDING_PROVIDER="none"), source="cli") as memory:
-            await memory.import_lines(exported_lines)
+            await memory.import_lines(exported_lines, own=True)
 
     exported_lines = exported(dsn)
     anyio.run(run)

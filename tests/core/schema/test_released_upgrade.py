@@ -334,7 +334,7 @@ def use(dsn: str, data_dir: Path, what: Callable[[Memory], Awaitable[T]]) -> T:
 async def take(memory: Memory, case: Case) -> None:
     """Import the export of the old release."""
     text = gzip.decompress((RELEASE / f"{case.store}.export.jsonl.gz").read_bytes()).decode()
-    await memory.import_lines(text.splitlines(keepends=True), all_tenants=case.store == "tenants")
+    await memory.import_lines(text.splitlines(keepends=True), own=True, all_tenants=case.store == "tenants")
     await memory.refresh_statistics(everything=True)
     # An export leaves the server's own settings to the administrator of the store.
     for name, value in own_settings(case).items():

@@ -422,7 +422,7 @@ def test_public_memories_are_published_to_all_cells(fleet: Fleet) -> None:
     stamped = "2026-01-01T00:00:00Z"
     common: dict[str, object] = {"status": "active", "props": {}, "org_id": "", "user_id": "", "source": "cli", "trust_level": 1, "initial_confidence": 1, "version": 1, "created_at": stamped, "updated_at": stamped, "recorded_at": stamped, "text_config": "english"}  # fmt: skip
     with fleet.cell(0) as cell:
-        cell.execute("select * from pgmem.import_records(%s::jsonb, p_all_tenants => true)", (json.dumps([common | row for row in records]),))  # fmt: skip
+        cell.execute("select * from pgmem.import_records(%s::jsonb, p_all_tenants => true, p_own => true)", (json.dumps([common | row for row in records]),))  # fmt: skip
     with Directory.open(fleet.dsn) as found:
         first = mover.publish(found, found.cell(0), said)
         assert all(first.values())

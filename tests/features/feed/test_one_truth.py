@@ -103,7 +103,7 @@ def imported(store: Store, user: str, now: datetime, other: str) -> None:
         begin(store, user)  # whose connection it is
         rows = store.connection.execute("select record from pgmem.export_records(%s)", (part,)).fetchall()
         lines += [json.loads(row["record"]) for row in rows]
-    store.call(other, now, "import_records", records=lines)
+    store.call(other, now, "import_records", records=lines, own=True)
 
 
 def play(stores: list[Store], seed: int) -> None:
