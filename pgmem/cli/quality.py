@@ -200,9 +200,8 @@ def reflect(
             choices: dict[str, Literal["approve", "dismiss"]] = {"a": "approve", "d": "dismiss"}
             if choice := choices.get(answer):
                 require_person(store)
-                typer.echo(
-                    store.run(lambda m, i=insight, c=choice: m.review_insight(str(i.id), c, i.shown)).status
-                )  # type: ignore[misc]
+                key, shown = str(insight.id), insight.shown
+                typer.echo(store.run(lambda m, k=key, c=choice, s=shown: m.review_insight(k, c, s)).status)  # type: ignore[misc]
 
 
 async def _judged(memory: Memory, title: str, action: Literal["approve", "dismiss"]) -> Insight:
