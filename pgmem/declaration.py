@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+LISTS = ("pgmem.objects", "pgmem.related_entities", "pgmem.card_evidence_list")
+"""The types of arguments that are lists of objects."""
+
 
 class Argument(NamedTuple):
     """An argument of a verb as sql/ declares it: its meaning, its SQL type, its default, its bounds or choices."""

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from pgmem.calls import batches, retrieval, routing, saves, tenancy
 from pgmem.calls.caller import Caller
+from pgmem.database.call import several
 from pgmem.models import (
     Activity,
     AddedObservations,
@@ -368,10 +369,10 @@ class Verbs:
             "open_project",
             OpenedProject,
             {
-                "names": list(names),
-                "remotes": list(remotes),
-                "roots": list(roots),
-                "places": list(places),
+                "names": several("names", names),
+                "remotes": several("remotes", remotes),
+                "roots": several("roots", roots),
+                "places": several("places", places),
                 "create": create,
                 "answer": answer,
             },
@@ -463,11 +464,13 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         params = {
-            "objective": objective, "project_id": project_id, "actions_taken": list(actions_taken),
-            "decisions_made": list(decisions_made), "open_items": list(open_items),
-            "next_actions": list(next_actions), "focus": focus, "scope": scope, "citation": citation,
-            "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
-            "save_id": save_id, "share": share,
+            "objective": objective, "project_id": project_id,
+            "actions_taken": several("actions_taken", actions_taken),
+            "decisions_made": several("decisions_made", decisions_made),
+            "open_items": several("open_items", open_items),
+            "next_actions": several("next_actions", next_actions), "focus": focus, "scope": scope,
+            "citation": several("citation", citation), "valid_from": valid_from, "valid_to": valid_to,
+            "governance_token": governance_token, "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_session", params)
 
@@ -515,10 +518,11 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         params = {
-            "trigger": trigger, "repeatable_steps": list(repeatable_steps), "project_id": project_id,
-            "exclusions": list(exclusions), "scope": scope, "last_validated_at": last_validated_at,
-            "governance_token": governance_token, "save_id": save_id, "focus": focus,
-            "citation": citation, "valid_from": valid_from, "valid_to": valid_to, "share": share,
+            "trigger": trigger, "repeatable_steps": several("repeatable_steps", repeatable_steps),
+            "project_id": project_id, "exclusions": several("exclusions", exclusions), "scope": scope,
+            "last_validated_at": last_validated_at, "governance_token": governance_token,
+            "save_id": save_id, "focus": focus, "citation": several("citation", citation),
+            "valid_from": valid_from, "valid_to": valid_to, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "save_pattern", params)
 
@@ -565,8 +569,8 @@ class Verbs:
         params = {
             "content": content, "project_id": project_id, "topic": topic, "scope": scope,
             "focus": focus, "relevance_score": relevance_score, "governance_token": governance_token,
-            "save_id": save_id, "share": share, "citation": citation, "valid_from": valid_from,
-            "valid_to": valid_to,
+            "save_id": save_id, "share": share, "citation": several("citation", citation),
+            "valid_from": valid_from, "valid_to": valid_to,
         }  # fmt: skip
         return await saves.save(self.caller, "save_context", params)
 
@@ -624,7 +628,7 @@ class Verbs:
         params = {
             "title": title, "rationale": rationale, "project_id": project_id, "owner": owner,
             "date": date, "scope": scope, "focus": focus, "confidence": confidence,
-            "supersedes": supersedes, "beside": beside, "citation": citation,
+            "supersedes": supersedes, "beside": beside, "citation": several("citation", citation),
             "valid_from": valid_from, "valid_to": valid_to, "governance_token": governance_token,
             "save_id": save_id, "share": share,
         }  # fmt: skip
@@ -707,10 +711,10 @@ class Verbs:
         """
         params = {
             "entity_name": entity_name, "fact": fact, "project_id": project_id,
-            "related_entities": list(related_entities) or None, "scope": scope, "focus": focus,
-            "about": about, "aliases": list(aliases), "citation": citation, "valid_from": valid_from,
-            "valid_to": valid_to, "governance_token": governance_token, "save_id": save_id,
-            "share": share,
+            "related_entities": several("related_entities", related_entities), "scope": scope,
+            "focus": focus, "about": about, "aliases": several("aliases", aliases),
+            "citation": several("citation", citation), "valid_from": valid_from, "valid_to": valid_to,
+            "governance_token": governance_token, "save_id": save_id, "share": share,
         }  # fmt: skip
         return await saves.save(self.caller, "upsert_entity", params)
 
@@ -758,14 +762,14 @@ class Verbs:
             {
                 "session": session,
                 "project_id": project_id,
-                "decisions": list(decisions) or None,
-                "patterns": list(patterns) or None,
+                "decisions": several("decisions", decisions),
+                "patterns": several("patterns", patterns),
                 "focus": focus,
                 "governance_token": governance_token,
                 "atomic": atomic,
                 "save_id": save_id,
                 "share": share,
-                "memories": list(memories) or None,
+                "memories": several("memories", memories),
             },
         )
 
@@ -1088,7 +1092,7 @@ class Verbs:
                 "project_id": project_id,
                 "scope": scope,
                 "focus": focus,
-                "categories": categories,
+                "categories": several("categories", categories),
                 "topic": topic,
                 "as_of": as_of,
                 "known_at": known_at,
@@ -1170,10 +1174,11 @@ class Verbs:
         """
         params = {
             "query": query, "limit": limit, "project_id": project_id, "scope": scope,
-            "labels": labels, "as_of": as_of, "known_at": known_at, "fusion": fusion,
-            "explain": explain, "focus": focus, "tags": tags, "without": list(without),
-            "weights": weights, "min_relevance": min_relevance, "max_tokens": max_tokens,
-            "agent_id": agent_id, "session_id": session_id, "answers_only": answers_only,
+            "labels": several("labels", labels), "as_of": as_of, "known_at": known_at,
+            "fusion": fusion, "explain": explain, "focus": focus, "tags": several("tags", tags),
+            "without": several("without", without), "weights": weights,
+            "min_relevance": min_relevance, "max_tokens": max_tokens, "agent_id": agent_id,
+            "session_id": session_id, "answers_only": answers_only,
         }  # fmt: skip
         return await retrieval.search_memory(self.caller, params)
 
@@ -1509,7 +1514,7 @@ class Verbs:
             {
                 "client": client,
                 "session_id": session_id,
-                "turns": list(turns) or None,
+                "turns": several("turns", turns),
                 "project_id": project_id,
             },
         )
@@ -1537,7 +1542,7 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "put_items", StoredItems, {"items": list(items) or None, "project_id": project_id}
+            "put_items", StoredItems, {"items": several("items", items), "project_id": project_id}
         )
 
     async def get_items(
@@ -1558,7 +1563,7 @@ class Verbs:
             MemoryNotFound: the project does not exist.
         """
         return await self.caller.all(
-            "get_items", StoredItem, {"keys": list(keys) or None, "project_id": project_id}
+            "get_items", StoredItem, {"keys": several("keys", keys), "project_id": project_id}
         )
 
     async def search_items(
@@ -1596,7 +1601,7 @@ class Verbs:
             "search_items",
             FoundItem,
             {
-                "namespace": list(namespace),
+                "namespace": several("namespace", namespace),
                 "filter": filter,
                 "query": query,
                 "vector": vector,
@@ -1633,7 +1638,7 @@ class Verbs:
             "list_item_namespaces",
             ItemNamespace,
             {
-                "conditions": list(conditions) or None,
+                "conditions": several("conditions", conditions),
                 "max_depth": max_depth,
                 "limit": limit,
                 "offset": offset,
@@ -1655,7 +1660,7 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.value("renew_items", int, {"ids": list(ids)})
+        return await self.caller.value("renew_items", int, {"ids": several("ids", ids)})
 
     async def sweep_items(
         self,
@@ -1878,7 +1883,7 @@ class Verbs:
         return await self.caller.value(
             "add_messages",
             int,
-            {"session_id": session_id, "messages": list(messages) or None, "project_id": project_id},
+            {"session_id": session_id, "messages": several("messages", messages), "project_id": project_id},
         )
 
     async def pop_message(
@@ -1940,7 +1945,9 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.one("create_entities", KnownEntities, {"entities": list(entities) or None})
+        return await self.caller.one(
+            "create_entities", KnownEntities, {"entities": several("entities", entities)}
+        )
 
     async def create_relations(
         self,
@@ -1960,7 +1967,7 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "create_relations", KnownRelations, {"relations": list(relations) or None}
+            "create_relations", KnownRelations, {"relations": several("relations", relations)}
         )
 
     async def add_observations(
@@ -1982,7 +1989,7 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "add_observations", AddedObservations, {"observations": list(observations) or None}
+            "add_observations", AddedObservations, {"observations": several("observations", observations)}
         )
 
     async def delete_entities(
@@ -2001,7 +2008,9 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.value("delete_entities", int, {"entity_names": list(entity_names)})
+        return await self.caller.value(
+            "delete_entities", int, {"entity_names": several("entity_names", entity_names)}
+        )
 
     async def delete_observations(
         self,
@@ -2018,7 +2027,9 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.value("delete_observations", int, {"deletions": list(deletions) or None})
+        return await self.caller.value(
+            "delete_observations", int, {"deletions": several("deletions", deletions)}
+        )
 
     async def delete_relations(
         self,
@@ -2035,7 +2046,9 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.value("delete_relations", int, {"relations": list(relations) or None})
+        return await self.caller.value(
+            "delete_relations", int, {"relations": several("relations", relations)}
+        )
 
     async def read_graph(
         self,
@@ -2063,7 +2076,7 @@ class Verbs:
         Args:
             names: The names; one without an entity is left out.
         """
-        return await self.caller.one("open_nodes", KnownGraph, {"names": list(names)})
+        return await self.caller.one("open_nodes", KnownGraph, {"names": several("names", names)})
 
     async def get_sources(
         self,
@@ -2155,7 +2168,7 @@ class Verbs:
             int,
             {
                 "by": by,
-                "memory_ids": list(memory_ids),
+                "memory_ids": several("memory_ids", memory_ids),
                 "act": act,
                 "tokens": tokens,
                 "project_id": project_id,
@@ -2374,7 +2387,9 @@ class Verbs:
             InvalidArgument: the limit is not between 1 and 100, or there are too many names.
         """
         return await self.caller.one(
-            "file_surface", Surface, {"names": list(names), "project_id": project_id, "limit": limit}
+            "file_surface",
+            Surface,
+            {"names": several("names", names), "project_id": project_id, "limit": limit},
         )
 
     async def supersede(
@@ -2829,7 +2844,7 @@ class Verbs:
         Raises:
             InvalidArgument: more than 200 ids.
         """
-        return await self.caller.all("find_memories", Node, {"ids": list(ids)})
+        return await self.caller.all("find_memories", Node, {"ids": several("ids", ids)})
 
     async def list_projects(
         self,
@@ -2886,9 +2901,9 @@ class Verbs:
             InvalidArgument: the limit is not from 1 to 1000.
         """
         params = {
-            "project_id": project_id, "labels": labels, "status": status, "source": source,
-            "agent_id": agent_id, "session_id": session_id, "as_of": as_of, "known_at": known_at,
-            "branch": branch, "after": after, "limit": limit,
+            "project_id": project_id, "labels": several("labels", labels), "status": status,
+            "source": source, "agent_id": agent_id, "session_id": session_id, "as_of": as_of,
+            "known_at": known_at, "branch": branch, "after": after, "limit": limit,
         }  # fmt: skip
         return await self.caller.all("list_memories", MemoryEntry, params)
 
@@ -3053,7 +3068,7 @@ class Verbs:
                 "limit": limit,
                 "as_of": as_of,
                 "known_at": known_at,
-                "labels": labels,
+                "labels": several("labels", labels),
             },
         )
 
@@ -3226,7 +3241,7 @@ class Verbs:
         return await self.caller.one(
             "declare_intent",
             Intent,
-            {"paths": list(paths), "project_id": project_id, "description": description},
+            {"paths": several("paths", paths), "project_id": project_id, "description": description},
         )
 
     async def approve_card(
@@ -3263,7 +3278,7 @@ class Verbs:
                 "card_id": card_id,
                 "by": by,
                 "reason": reason,
-                "supersedes": list(supersedes),
+                "supersedes": several("supersedes", supersedes),
                 "version": version,
             },
         )
@@ -3366,7 +3381,9 @@ class Verbs:
             WrongIsolation: the transaction is not READ COMMITTED.
         """
         return await self.caller.one(
-            "settle_branches", SettledBranches, {"project_id": project_id, "settled": list(settled) or None}
+            "settle_branches",
+            SettledBranches,
+            {"project_id": project_id, "settled": several("settled", settled)},
         )
 
     async def begin_extraction(
@@ -3574,7 +3591,7 @@ class Verbs:
             "apply_changes",
             Arrival,
             {
-                "changes": list(changes) or None,
+                "changes": several("changes", changes),
                 "peer": peer,
                 "cursor": cursor,
                 "since": since,
@@ -3735,7 +3752,7 @@ class Verbs:
             {
                 "act": act,
                 "key": key,
-                "memory_ids": list(memory_ids),
+                "memory_ids": several("memory_ids", memory_ids),
                 "project_id": project_id,
                 "client": client,
                 "session_id": session_id,

@@ -85,8 +85,7 @@ async def remember(caller: Caller, params: dict[str, Any]) -> Remembered:
 
 async def preview_global_write(caller: Caller, params: dict[str, Any]) -> str:
     """Return the texts of a save as it would be made: without secrets."""
-    arguments = caller.scrubbed("save_context", params["arguments"])
-    return await caller.value("preview_global_write", str, {"arguments": arguments})
+    return await caller.value("preview_global_write", str, caller.scrubbed("save_context", params))
 
 
 async def get_save_status(caller: Caller, params: dict[str, Any]) -> SaveStatus:

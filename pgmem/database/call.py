@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import json
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from functools import cache, lru_cache
 from itertools import chain, repeat
@@ -23,6 +25,7 @@ from pydantic import TypeAdapter, ValidationError
 from pgmem._verbs import VERBS
 from pgmem.database.identity import READ_COMMITTED, Opening
 from pgmem.database.times import mended, readable
+from pgmem.declaration import LISTS, Argument
 from pgmem.errors import InvalidArgument
 
 T = TypeVar("T")
@@ -79,8 +82,11 @@ class Request:
 
     def __init__(self, verb: str, params: Mapping[str, object]) -> None:
         self.verb = verb
-        wide = _wide(verb)
-        self._params = {name: clean(name, value, wide=name in wide) for name, value in params.items()}
+        wide, objects = _wide(verb), _objects(verb)
+        self._params = {
+            name: _as_json(name, value) if name in objects else clean(name, value, wide=name in wide)
+            for name, value in params.items()
+        }
         self._statement = statement(verb, self._params)
 
     @property
@@ -156,6 +162,47 @@ def _wide(verb: str) -> frozenset[str]:
         if found
         else frozenset()
     )
+
+
+@cache
+def _objects(verb: str) -> frozenset[str]:
+    """The arguments of a verb that are JSON; without declared ones, the names that are JSON in all verbs."""
+    found = VERBS.get(verb)
+    if found and found.arguments:
+        return frozenset(name for name, one in found.arguments.items() if _is_json(one))
+    kinds: dict[str, set[bool]] = {}
+    for other in VERBS.values():
+        for name, one in other.arguments.items():
+            kinds.setdefault(name, set()).add(_is_json(one))
+    return frozenset(name for name, kind in kinds.items() if kind == {True})
+
+
+def _is_json(argument: Argument) -> bool:
+    return argument.type == "jsonb" or argument.type in LISTS
+
+
+def _as_json(name: str, value: object) -> object:
+    """Return a value as JSON, whose form the verb judges; a text that holds an object or a list is one."""
+    if value is None or isinstance(value, Jsonb):
+        return value
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            if isinstance(json.loads(value), dict | list):
+                return clean(name, value)
+    return Jsonb(_clean_json(name, value))
+
+
+def several(name: str, values: Any) -> Any:
+    """Return the items of a list argument; None is not sent.
+
+    Raises:
+        InvalidArgument: it is no list; the letters of a text are none.
+    """
+    if values is None:
+        return None
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidArgument(f"{name} must be a list; send [{values!r:.60}], not {values!r:.60}.")
+    return list(values)
 
 
 def clean(name: str, value: object, *, wide: bool = False) -> Any:

@@ -16,8 +16,8 @@ from generation.catalog import Argument, Verb
 from generation.code import WRITTEN, camel, formatted
 from pgmem import models, registry
 from pgmem.calls.around import AROUND as OF_CORE
+from pgmem.declaration import LISTS, Kind
 from pgmem.declaration import Argument as Declared
-from pgmem.declaration import Kind
 
 __all__ = ["OPERATORS", "methods", "of_features", "table"]
 
@@ -65,6 +65,9 @@ class Verbs:
 '''
 
 
+SEVERAL = "from pgmem.database.call import several\n"
+
+
 OF_FEATURE = '''\
 class {0}(Verbs):
     """The verbs of a feature as methods; `Memory` inherits them."""
@@ -83,7 +86,7 @@ def methods(verbs: list[Verb], domains: dict[str, str]) -> str:
         [verb for verb in verbs if verb.answer and verb.name not in elsewhere],
         domains,
         "The verbs as methods; each calls its verb, or its function of calls/around.py.",
-        f"from pgmem.calls import {', '.join(around)}\nfrom pgmem.calls.caller import Caller\n",
+        f"from pgmem.calls import {', '.join(around)}\nfrom pgmem.calls.caller import Caller\n" + SEVERAL,
         "Verbs",
         CLASS,
         OF_CORE,
@@ -100,7 +103,7 @@ def of_features(verbs: list[Verb], domains: dict[str, str]) -> dict[str, str]:
             [verb for verb in verbs if verb.answer and verb.name in names],
             domains,
             "The verbs of this feature as methods; each calls its function of around.py.",
-            f"from pgmem.calls.methods import Verbs\nfrom {feature} import around\n",
+            f"from pgmem.calls.methods import Verbs\n{SEVERAL}from {feature} import around\n",
             title,
             OF_FEATURE.format(title),
             AROUND,
@@ -337,15 +340,9 @@ def default(argument: Argument, kind: str) -> str:
 
 
 def sent(argument: Argument) -> str:
-    """Return an argument as it is passed to SQL; an empty list of objects is left to the default in SQL."""
-    if argument.type in ("pgmem.objects", "pgmem.related_entities", "pgmem.card_evidence_list"):
-        return f"list({argument.name}) or None" if "NULL" not in str(argument.default) else argument.name
-    if argument.type.endswith("[]"):
-        return (
-            argument.name
-            if argument.default and argument.default.startswith("NULL")
-            else f"list({argument.name})"
-        )
+    """Return an argument as it is passed to SQL: lists as such, whatever sequence they are."""
+    if argument.type in LISTS or (argument.type.endswith("[]") and argument.type != "real[]"):
+        return f"several({argument.name!r}, {argument.name})"
     if argument.type == "jsonb" and argument.default and not argument.default.startswith("NULL"):
         return f"{argument.name} or {{}}"
     return argument.name

@@ -13,6 +13,7 @@ from annotated_types import Ge, Le
 from pydantic import JsonValue
 
 from pgmem.calls.methods import Verbs
+from pgmem.database.call import several
 from pgmem.features.cards import around
 from pgmem.models import (
     Candidate,
@@ -82,8 +83,8 @@ class CardsVerbs(Verbs):
             self.caller,
             {
                 "project_id": project_id,
-                "scope": scope,
-                "symbols": symbols,
+                "scope": several("scope", scope),
+                "symbols": several("symbols", symbols),
                 "intent_id": intent_id,
                 "max_records": max_records,
                 "include_stale": include_stale,
@@ -140,8 +141,8 @@ class CardsVerbs(Verbs):
         """
         params = {
             "project_id": project_id, "mode": mode, "record_id": record_id, "path": path,
-            "symbol": symbol, "query": query, "scope": scope, "filters": filters or {},
-            "max_results": max_results, "include_stale": include_stale,
+            "symbol": symbol, "query": query, "scope": several("scope", scope),
+            "filters": filters or {}, "max_results": max_results, "include_stale": include_stale,
             "include_drafts": include_drafts, "detail_level": detail_level, "branch": branch,
         }  # fmt: skip
         return await around.query_engineering_memory(self.caller, params)
@@ -192,8 +193,8 @@ class CardsVerbs(Verbs):
                 "statement": statement,
                 "subject_path": subject_path,
                 "project_id": project_id,
-                "symbols": list(symbols),
-                "evidence": list(evidence) or None,
+                "symbols": several("symbols", symbols),
+                "evidence": several("evidence", evidence),
                 "share": share,
                 "branch": branch,
                 "branch_commit": branch_commit,
@@ -316,7 +317,7 @@ class CardsVerbs(Verbs):
             self.caller,
             {
                 "intent_id": intent_id,
-                "changed_paths": list(changed_paths),
+                "changed_paths": several("changed_paths", changed_paths),
                 "project_id": project_id,
                 "propose": propose,
                 "receipt": receipt or {},
@@ -381,8 +382,9 @@ class CardsVerbs(Verbs):
         """
         params = {
             "project_id": project_id, "action": action, "record_type": record_type,
-            "statement": statement, "subject_path": subject_path, "symbols": symbols,
-            "evidence": evidence, "text": text, "paths": paths, "intent_id": intent_id,
+            "statement": statement, "subject_path": subject_path,
+            "symbols": several("symbols", symbols), "evidence": several("evidence", evidence),
+            "text": text, "paths": several("paths", paths), "intent_id": intent_id,
             "propose": propose, "receipt": receipt, "report": report, "share": share,
             "branch": branch, "branch_commit": branch_commit,
         }  # fmt: skip
@@ -437,7 +439,7 @@ class CardsVerbs(Verbs):
             InvalidArgument: limit is out of range.
         """
         return await around.what_changes(
-            self.caller, {"project_id": project_id, "paths": list(paths), "limit": limit}
+            self.caller, {"project_id": project_id, "paths": several("paths", paths), "limit": limit}
         )
 
     async def which_files(

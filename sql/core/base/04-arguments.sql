@@ -135,6 +135,27 @@ $$;
 comment on function pgmem.require_length is 'Arguments as they are; an error where they are too long together.';
 
 
+create or replace function pgmem.require_objects(
+  p_list jsonb,
+  p_name text,
+  p_example text,
+  p_errcode text default 'PM001'
+) returns jsonb
+language plpgsql immutable set search_path = pgmem, pg_temp as $$
+begin
+  if jsonb_typeof(p_list) is distinct from 'array' or exists (
+      select from jsonb_array_elements(case jsonb_typeof(p_list) when 'array' then p_list end) e
+      where jsonb_typeof(e) <> 'object') then
+    raise exception using errcode = p_errcode, message = format('%s must be a list of objects; send %s, not %s.',
+      p_name, p_example, coalesce(pgmem.excerpt(p_list::text), 'null'));
+  end if;
+  return p_list;
+end;
+$$;
+comment on function pgmem.require_objects is
+  'A list of objects as it is; anything else is an error that names the argument and shows an example.';
+
+
 create or replace function pgmem.clean_texts(p_list jsonb, p_name text, p_required boolean default false) returns jsonb
 language plpgsql stable set search_path = pgmem, pg_temp as $$
 declare

@@ -168,9 +168,10 @@ declare
   v_project bigint := pgmem.find_project(p_project_id);
   v_written integer;
 begin
+  perform pgmem.require_objects(p_states, 'states', '[{"id": "…", "target": "src/a.py", "state": "FRESH"}]');
   insert into pgmem.source_check (node_seq, target, state, checked_at)
   select distinct on (n.seq, s.target) n.seq, s.target, s.state, pgmem.now()
-  from jsonb_to_recordset(case jsonb_typeof(p_states) when 'array' then p_states else '[]' end)
+  from jsonb_to_recordset(p_states)
     as s(id uuid, target text, state text)
   join pgmem.node n on n.id = s.id and n.project_seq = v_project
     and n.tenant in (v_caller.tenant, pgmem.tenant_of(v_caller.org_id))

@@ -391,6 +391,9 @@ begin
   end if;
   v_node.props := jsonb_strip_nulls(v_node.props || pgmem.edited_properties(v_node, p_properties));
   if p_period is not null then
+    if jsonb_typeof(p_period) <> 'object' then
+      raise exception using errcode = 'PM001', message = 'period must be an object; send {"valid_from": …, "valid_to": …}.';
+    end if;
     v_node.valid_from := pgmem.argument_time(p_period, 'valid_from');
     v_node.valid_to := pgmem.argument_time(p_period, 'valid_to');
     perform pgmem.require_period(v_node.valid_from, v_node.valid_to);

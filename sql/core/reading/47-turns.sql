@@ -99,15 +99,12 @@ declare
   v_turn  jsonb;
   v_place bigint;
 begin
-  if jsonb_typeof(p_turns) is distinct from 'array' then
-    raise exception using errcode = 'PM001',
-      message = 'turns must be a list; send [{"id": "…", "role": "user", "content": "…"}].';
-  end if;
+  perform pgmem.require_objects(p_turns, 'turns', '[{"id": "…", "role": "user", "content": "…"}]');
   perform pgmem.require_count(jsonb_array_length(p_turns), 'turns', 'max_list_limit');
   perform pgmem.require_length(p_turns);
   for v_turn, v_place in select t.value, t.place from jsonb_array_elements(p_turns) with ordinality as t(value, place)
   loop
-    if jsonb_typeof(v_turn) <> 'object' or pgmem.clean_key(v_turn ->> 'id', 'The id of a turn') is null
+    if pgmem.clean_key(v_turn ->> 'id', 'The id of a turn') is null
         or pgmem.clean_text(v_turn ->> 'content', 'content') is null then
       raise exception using errcode = 'PM001', message = format(
         'Turn %s needs an id and a content; send {"id": "…", "role": "user", "content": "…"}.', v_place);

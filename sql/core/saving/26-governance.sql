@@ -74,6 +74,9 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_scope pgmem.scope_state := pgmem.resolve_scope(pgmem.caller(), p_arguments ->> 'project_id', null);
 begin
+  if jsonb_typeof(p_arguments) is distinct from 'object' then
+    raise exception using errcode = 'PM001', message = 'arguments must be an object; send those of the save.';
+  end if;
   -- A session, which is known by its required field, makes the project.
   if pgmem.setting_text('approval') = 'person'
       or not (v_scope.write_permitted or v_scope.scope_state = 'uncertain' and exists (

@@ -51,7 +51,8 @@ create or replace function pgmem.store_entity(
 ) returns pgmem.save_result
 language plpgsql as $$
 declare
-  v_related jsonb := coalesce(nullif(p_arguments -> 'related_entities', 'null'), '[]');
+  v_related jsonb := pgmem.require_objects(coalesce(nullif(p_arguments -> 'related_entities', 'null'), '[]'),
+                       'related_entities', '[{"entity_id": "…", "relationship_type": "…"}]');
   v_fact    text := p_node.props ->> 'fact';
   v_node    pgmem.node := p_node;
   v_old     pgmem.node;
@@ -70,10 +71,6 @@ begin
   end if;
   if v_node.props -> 'aliases' = '[]' and not p_arguments ? 'aliases' or p_arguments -> 'aliases' = '[]' then
     v_node.props := v_node.props - 'aliases';
-  end if;
-  if jsonb_typeof(v_related) <> 'array' then
-    raise exception using errcode = 'PM001',
-      message = 'related_entities must be a list; send [{"entity_id": "…", "relationship_type": "…"}].';
   end if;
   perform pgmem.require_count(jsonb_array_length(v_related), 'related_entities', 'max_relations_limit');
   -- Before the entities are looked up: an unknown relation is the same error whether the entity exists or not.

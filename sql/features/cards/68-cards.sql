@@ -203,11 +203,7 @@ declare
                                    'cache', 'audit_event', 'trajectory', 'external_url'];
   v_count bigint;
 begin
-  if jsonb_typeof(coalesce(p_evidence, '[]')) <> 'array'
-      or exists (select from jsonb_array_elements(p_evidence) e where jsonb_typeof(e) <> 'object') then
-    raise exception using errcode = 'PM010',
-      message = 'evidence must be a list; send [{"kind": "code", "ref": "path", "digest": "…"}].';
-  end if;
+  perform pgmem.require_objects(coalesce(p_evidence, '[]'), 'evidence', '[{"kind": "code", "ref": "path", "digest": "…"}]', 'PM010');
   perform pgmem.require_word(e ->> 'kind', v_kinds, 'Invalid evidence kind: ''%s''. Allowed values: %s.')
   from jsonb_array_elements(p_evidence) e;
   if exists (select from jsonb_array_elements(p_evidence) e

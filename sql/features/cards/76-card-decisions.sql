@@ -283,10 +283,10 @@ declare
   v_keys   bigint[];
   v_found  record;
 begin
-  if jsonb_typeof(p_settled) is distinct from 'array'
-      or exists (select from jsonb_array_elements(p_settled) e
-                 where jsonb_typeof(e -> 'branch') is distinct from 'string'
-                   or coalesce(e ->> 'now', 'abcdef0') !~ '^[0-9a-f]{7,64}$') then
+  perform pgmem.require_objects(p_settled, 'settled', '[{"branch": "…", "commit": "…", "now": "…"}]', 'PM010');
+  if exists (select from jsonb_array_elements(p_settled) e
+             where jsonb_typeof(e -> 'branch') is distinct from 'string'
+               or coalesce(e ->> 'now', 'abcdef0') !~ '^[0-9a-f]{7,64}$') then
     raise exception using errcode = 'PM010', message = 'settled is a list of objects with branch, commit and now.';
   end if;
   v_scope := pgmem.card_scope(v_caller, p_project_id);

@@ -698,10 +698,7 @@ declare
   v_late   boolean := false;
   v_keeps  boolean := pgmem.keeps_cursor(p_peer, v_caller);
 begin
-  if jsonb_typeof(p_changes) is distinct from 'array' then
-    raise exception using errcode = 'PM001',
-      message = 'changes must be a list; send those of a page that changes has returned with content.';
-  end if;
+  perform pgmem.require_objects(p_changes, 'changes', 'those of a page that changes has returned with content');
   select l.records, l.kinds into v_lines, v_kinds from pgmem.apply_lines(p_changes) l;
   begin
     -- No id lives again after its purge, so a purge comes before the memory that was saved after it under the same name.

@@ -200,6 +200,7 @@ declare
   v_ttl       float8;
   v_node      pgmem.node;
 begin
+  perform pgmem.require_objects(p_items, 'items', '[{"namespace": ["users", "ada"], "name": "profile", "value": …}]');
   v_answer.stored := 0;
   v_answer.deleted := 0;
   perform pgmem.lock_scope(v_place.scope_key);
@@ -296,6 +297,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
 begin
+  perform pgmem.require_objects(p_keys, 'keys', '[{"namespace": ["users", "ada"], "name": "profile"}]');
   return query
   select n.id, k.namespace, k.name, n.props -> 'value', (n.props ->> 'ttl_minutes')::float8,
          n.created_at::timestamptz, n.updated_at::timestamptz, k.place::integer
@@ -529,6 +531,7 @@ language plpgsql stable security definer set search_path = pgmem, pg_temp as $$
 declare
   v_place pgmem.node := pgmem.item_place('Item', p_project_id, pgmem.caller());
 begin
+  perform pgmem.require_objects(coalesce(p_conditions, '[]'), 'conditions', '[{"match_type": "prefix", "path": ["users", "*"]}]');
   return query
   select distinct own.path[:coalesce(p_max_depth, cardinality(own.path))]
   from (select distinct n.props -> 'namespace' as names from pgmem.live_items(v_place, '[') n) found

@@ -70,6 +70,7 @@ declare
   v_number  bigint;
   v_message jsonb;
 begin
+  perform pgmem.require_objects(p_messages, 'messages', '[{"role": "user", "content": "…"}]');
   perform pgmem.lock_scope(v_place.scope_key);
   v_number := pgmem.last_message(v_place, v_prefix);
   added := 0;

@@ -164,6 +164,7 @@ declare
   v_name   text;
   v_notes  jsonb;
 begin
+  perform pgmem.require_objects(p_entities, 'entities', '[{"name": "…", "entityType": "…", "observations": ["…"]}]');
   v_answer.entities := '[]';
   perform pgmem.require_length(p_entities);
   perform pgmem.lock_entities(v_caller.tenant,
@@ -242,6 +243,7 @@ declare
   v_props    jsonb;
   v_types    jsonb;
 begin
+  perform pgmem.require_objects(p_relations, 'relations', '[{"from": "…", "to": "…", "relationType": "…"}]');
   v_answer.relations := '[]';
   perform pgmem.lock_entities(v_caller.tenant, '{}');
   for v_relation in select e.value from jsonb_array_elements(p_relations) with ordinality as e(value, place)
@@ -311,6 +313,7 @@ declare
   v_node   pgmem.node;
   v_new    jsonb;
 begin
+  perform pgmem.require_objects(p_observations, 'observations', '[{"entityName": "…", "contents": ["…"]}]');
   v_answer.results := '[]';
   perform pgmem.require_length(p_observations);
   perform pgmem.lock_entities(v_caller.tenant, array(
@@ -387,6 +390,7 @@ declare
   v_node   pgmem.node;
   v_kept   jsonb;
 begin
+  perform pgmem.require_objects(p_deletions, 'deletions', '[{"entityName": "…", "observations": ["…"]}]');
   deleted := 0;
   perform pgmem.lock_entities(v_caller.tenant, array(
     select (pgmem.named_entity(v_caller.tenant, btrim(d.value ->> 'entityName'), '{active}')).label
@@ -422,6 +426,7 @@ declare
   v_relation record;
   v_edge     pgmem.edge;
 begin
+  perform pgmem.require_objects(p_relations, 'relations', '[{"from": "…", "to": "…", "relationType": "…"}]');
   deleted := 0;
   perform pgmem.lock_entities(v_caller.tenant, '{}');
   for v_relation in
