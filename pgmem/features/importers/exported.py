@@ -222,7 +222,9 @@ def _said_in_claude(message: object, where: str, reader: Reader) -> Spoken | Non
     if not parts and isinstance(message.get("text"), str):
         parts = [message["text"]]
     parts += _pasted(message.get("attachments"), "file_name")
-    if not parts and holds_words(message.get("text")):
+    if not parts and (
+        holds_words(message.get("text")) or (isinstance(content, dict) and holds_words(content))
+    ):
         reader.account.leave(where, None, "its text is not a text")
     name = message.get("uuid")
     return Spoken(
@@ -231,7 +233,12 @@ def _said_in_claude(message: object, where: str, reader: Reader) -> Spoken | Non
 
 
 def _claude_part(part: object, reader: Reader) -> Iterator[str]:
+    if isinstance(part, str):
+        yield part
+        return
     if not isinstance(part, dict):
+        if holds_words(part):
+            reader.meet("a part that is not a JSON object")
         return
     kind, given = kind_of(part), part.get("input")
     if kind in ("text", "voice_note") and isinstance(part.get("text"), str):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pgmem.errors import InvalidArgument
-from pgmem.features.importers import engrama, markdown, mcp_memory, mem0
+from pgmem.features.importers import engrama, letta, markdown, mcp_memory, mem0, table
 from pgmem.features.importers.records import Item, Link, Reading, Vocabulary, unreadable, why_empty
 from pgmem.memory import Memory
 from pgmem.models import Imported
@@ -31,6 +31,8 @@ class Source(StrEnum):
     mcp_memory = "mcp-memory"
     engrama = "engrama"
     mem0 = "mem0"
+    letta = "letta"
+    csv = "csv"
     markdown = "markdown"
     claude_code = "claude-code"
     codex = "codex"
@@ -48,7 +50,15 @@ class Source(StrEnum):
     @property
     def is_conversations(self) -> bool:
         """Whether it holds conversations, which become turns, rather than memories."""
-        return self not in (Source.pgmem, Source.mcp_memory, Source.engrama, Source.mem0, Source.markdown)
+        return self not in (
+            Source.pgmem,
+            Source.mcp_memory,
+            Source.engrama,
+            Source.mem0,
+            Source.letta,
+            Source.csv,
+            Source.markdown,
+        )
 
     @property
     def names_folders(self) -> bool:
@@ -84,6 +94,10 @@ def read(source: Source, path: Path, known: Vocabulary, user: str | None = None)
                 reading = engrama.read(path, known)
             case Source.mem0:
                 reading = mem0.read(path, known, user)
+            case Source.letta:
+                reading = letta.read(path, known)
+            case Source.csv:
+                reading = table.read(path, known)
             case Source.markdown:
                 reading = markdown.read(path, known)
             case _:

@@ -47,28 +47,37 @@ def read(path: Path, known: Vocabulary, user: str | None = None) -> Reading:
             f"{path.name} holds memories of {len(users)} users, which would be merged: name one with --of-user, "
             f"such as {min(users)}."
         )
-    names, seen = Names(reading), set[str]()
+    if user is not None:
+        of_user = [memory for memory in memories if str(memory.get("user_id") or user) == user]
+        if left := len(memories) - len(of_user):
+            reading.left_out["memories of other users"] += left
+        memories = of_user
+    take(memories, path, reading)
+    _relate(relations, known, reading, {item.name for item in reading.items})
+    return reading
+
+
+def take(memories: list[dict[str, Any]], path: Path, reading: Reading) -> None:
+    """Add memories in the form of mem0, each a Concept that has its `name`, else is named by its text."""
+    names = Names(reading)
     for number, memory in enumerate(memories, 1):
         text = str(memory.get("memory") or memory.get("content") or memory.get("data") or "").strip()
         state = str(memory.get("state") or "active")
-        if user is not None and str(memory.get("user_id") or user) != user:
-            reading.left_out["memories of other users"] += 1
-        elif not text:
-            reading.leave(f"memory {number} of {path.name}", None, "it has no text")
+        if not text:
+            reading.leave(
+                str(memory.get("place") or f"memory {number} of {path.name}"), None, "it has no text"
+            )
         elif state == "deleted":
             reading.left_out["memories that were deleted there"] += 1
         else:
             mark = str(memory.get("id") or memory.get("hash") or number)[:8]
-            name = names.give("Concept", excerpt(text, mark), mark)
-            seen.add(name)
+            name = names.give("Concept", excerpt(str(memory.get("name") or text), mark), mark)
             reading.items.append(_item(memory, name, text, state, reading))
     reading.items[:] = _with_times(reading.items, path)
-    _relate(relations, known, reading, seen)
-    return reading
 
 
 def _item(memory: dict[str, Any], name: str, text: str, state: str, reading: Reading) -> Item:
-    properties: dict[str, Any] = {"entity_type": "memory", **claims(memory, _TIMES)}
+    properties: dict[str, Any] = {"entity_type": memory.get("kind") or "memory", **claims(memory, _TIMES)}
     if name != text:
         properties["details"] = text
     if tags := memory.get("categories"):

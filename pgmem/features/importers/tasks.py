@@ -72,7 +72,7 @@ def _shown_by_cline(message: dict[str, Any], reader: Reader, *, is_first: bool) 
             asked = {_CLINE_ASKED[kind]: text}
         words = asked.get(_CLINE_ASKED[kind]) if isinstance(asked, dict) else None
         return Spoken("assistant", [words], at=message.get("ts")) if isinstance(words, str) else None
-    if kind not in _CLINE_SILENT and holds_words(text):
+    if kind not in _CLINE_SILENT and holds_words(message):
         reader.meet(f"the message type {str(kind)[:60]}")
     return None
 

@@ -145,7 +145,14 @@ def _zed(found: Mapping[str, Any], reader: Reader) -> Iterator[tuple[int, Spoken
         return
     for number, message in enumerate(messages if isinstance(messages, list) else [], 1):
         reader.number = number
-        if not isinstance(message, dict):
+        said = (
+            next((message[kind] for kind in ("User", "Agent") if kind in message), None)
+            if isinstance(message, dict)
+            else None
+        )
+        if isinstance(said, dict) and "content" not in said and holds_words(said):
+            reader.account.leave(reader.file, number, "the message has no content")
+        elif not isinstance(message, dict):
             if message != "Resume":
                 reader.account.leave(reader.file, number, "the message is not a JSON object")
         elif isinstance(said := message.get("User"), dict):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pgmem.errors import InvalidArgument
-from pgmem.features.importers import engrama, markdown, mcp_memory, mem0, transcripts
+from pgmem.features.importers import engrama, letta, markdown, mcp_memory, mem0, transcripts
 from pgmem.features.importers.records import Vocabulary
 from pgmem.foreign import Account, holds_words
 from tests.fixtures.amounts import amount
@@ -130,6 +130,18 @@ FORMATS = (
     Format("mem0", "mem0.json", [{"id": f"i{n}", "memory": WORDS[n], "created_at": "2026-01-02T03:04:05Z"} for n in NUMBERS],
            lambda records: {"results": records}, False),
     Format("mem0 lines", "mem0.jsonl", [{"id": f"i{n}", "memory": WORDS[n]} for n in NUMBERS], lines),
+    Format("cline", "ui_messages.json", [
+        {"ts": MS + n, "type": "say", "say": "user_feedback" if n % 2 == 0 else "text", "text": WORDS[n]} for n in NUMBERS], lines, False),
+    Format("cline sent", "api_conversation_history.json", [
+        {"role": ("user", "assistant")[n % 2], "content": [{"type": "text", "text": WORDS[n]}]} for n in NUMBERS], lines, False),
+    Format("opencode", "ses.json", [
+        {"info": {"id": f"msg_{n}", "role": ("user", "assistant")[n % 2], "time": {"created": MS + n}},
+         "parts": [{"id": f"p{n}", "type": "text", "text": WORDS[n]}]} for n in NUMBERS],
+        lambda records: {"info": {"id": "ses", "directory": "/w", "version": "1.2.0", "time": {"created": MS}}, "messages": records}, False),
+    Format("letta", "agent.af", [{"id": f"block-{n}", "label": f"label {n}", "value": WORDS[n], "limit": 20000} for n in NUMBERS],
+           lambda records: {"agents": [{"name": "a", "messages": []}], "blocks": records, "tools": []}, False),
+    Format("letta memories", "archival.json", [
+        {"id": f"passage-{n}", "text": WORDS[n], "created_at": "2026-01-02T03:04:05Z", "tags": ["x"]} for n in NUMBERS], lines, False),
     Format("engrama", "e.jsonl", [
         {"type": "node", "label": "Concept", "key_field": "name", "key_value": f"C{n}", "properties": {"name": f"C{n}", "details": WORDS[n]}}
         for n in NUMBERS], behind({"engrama_export": True, "format": 1, "nodes": RECORDS})),
@@ -145,6 +157,8 @@ def read(format_: Format, file: Path) -> tuple[list[str], Account]:
             reading = mcp_memory.read(file, KNOWN)
         case "mem0":
             reading = mem0.read(file, KNOWN)
+        case "letta":
+            reading = letta.read(file, KNOWN)
         case "engrama":
             reading = engrama.read(file, KNOWN)
     if reading is not None:

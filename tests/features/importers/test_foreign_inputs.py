@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pgmem.features.importers import markdown, mcp_memory, transcripts
+from pgmem.errors import InvalidArgument
+from pgmem.features.importers import letta, markdown, mcp_memory, table, transcripts
 from pgmem.features.importers.records import Vocabulary
 from pgmem.foreign import Account
 from pgmem.transcripts import prompted, turns
@@ -342,3 +343,88 @@ def test_texts_of_an_export_that_are_no_conversations_are_named(tmp_path: Path) 
             "Kept."
         ]
         assert [sentence.partition(":")[0] for sentence in account.left_out] == [*others][:2]
+
+
+AGENT_FILE: dict[str, Any] = {
+    "agents": [
+        {
+            "id": "agent-0",
+            "name": "support",
+            "block_ids": ["block-0", "block-1"],
+            "messages": [
+                {"role": "system", "content": [{"type": "text", "text": "<base_instructions>"}]},
+                {"role": "user", "content": [{"type": "text", "text": "My order is late."}]},
+            ],
+        }
+    ],
+    "blocks": [
+        {"id": "block-0", "label": "human", "value": "Ann ships on Fridays.", "limit": 20000, "description": "The human block"},
+        {"id": "block-1", "label": "human", "value": "Bob wants invoices by post.", "metadata": {}},
+        {"id": "block-2", "label": "notes", "value": "", "description": "Nothing yet"},
+    ],
+    "tools": [{"name": "send_message", "description": "Sends a message to the human user."}],
+}  # fmt: skip
+
+
+def test_an_agent_file_of_letta_gives_its_blocks_and_counts_its_messages(tmp_path: Path) -> None:
+    file = tmp_path / "support.af"
+    file.write_text(json.dumps(AGENT_FILE))
+    found = letta.read(file, KNOWN)
+    assert [
+        (item.name, item.properties["details"], item.properties["entity_type"]) for item in found.items
+    ] == [
+        ("human", "Ann ships on Fridays.", "memory block"),
+        ("human (block-1)", "Bob wants invoices by post.", "memory block"),
+    ]
+    assert found.left_out == {"messages of an agent: they are no memories": 1}
+    assert found.items[0].properties["metadata"] == {"description": "The human block"}
+
+
+def test_archival_memories_of_letta_keep_time_and_tags(tmp_path: Path) -> None:
+    file = tmp_path / "archival.json"
+    passages = [
+        {"id": "passage-1", "text": "Deploy on Tuesdays.", "created_at": "2026-01-02T03:04:05+00:00", "tags": ["ops"], "metadata": {}},
+        {"id": "passage-2", "text": "Gone.", "is_deleted": True},
+        {"id": "passage-3", "text": ["no text"]},
+    ]  # fmt: skip
+    file.write_text(json.dumps(passages))
+    found = letta.read(file, KNOWN)
+    (item,) = found.items
+    assert (item.name, item.properties["tags"], str(item.created_at)) == ("Deploy on Tuesdays.", ["ops"], "2026-01-02 03:04:05+00:00")  # fmt: skip
+    assert list(found.left_out) == [
+        "archival memory 3 of archival.json: its text is not a text",
+        "memories that were deleted there",
+    ]
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
+def test_the_rows_of_a_table_are_memories_by_their_headings(sign: str, code: str, tmp_path: Path) -> None:
+    file = tmp_path / "notes.csv"
+    head = sign.join(["Title", "Content", "Created At", "Tags", "Mood"])
+    body = sign.join(
+        ["Deploys", '"Only on Tuesdays,\nand never ""late""."', "2026-01-02T03:04:05Z", '"ops, team"', "good"]
+    )
+    wrong = sign.join(["too", "many", "cells", "in", "this", "row"])
+    file.write_bytes(f"{head}\r\n{body}\r\n\r\n{wrong}\r\nNo text{sign}{sign}{sign}{sign}\r\n".encode(code))
+    found = table.read(file, KNOWN)
+    (item,) = found.items
+    assert (item.name, item.properties["details"]) == ("Deploys", 'Only on Tuesdays,\nand never "late".')
+    assert (item.properties["tags"], item.properties["metadata"]) == (["ops", "team"], {"Mood": "good"})
+    assert str(item.created_at) == "2026-01-02 03:04:05+00:00"
+    assert sorted(found.left_out) == [
+        "row 4 of notes.csv: it has 6 cells, and the heading 5",
+        "row 5 of notes.csv: it has no text",
+    ]
+
+
+def test_a_table_without_a_column_of_texts_says_which_it_has(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\n1,2\n")
+    with pytest.raises(
+        InvalidArgument, match=r"t.csv has the columns a, b: name the one that holds the memories"
+    ):
+        table.read(file, KNOWN)
+    file.write_bytes(b"text\nGr\xfc\xdfe\n")
+    with pytest.raises(InvalidArgument, match=r"t.csv is not UTF-8: convert it"):
+        table.read(file, KNOWN)
