@@ -125,6 +125,16 @@ def test_the_search_over_own_stores_prints_what_the_page_says(
     assert python("own_stores.py", "", tmp_path) == (EXAMPLES / "own_stores.out").read_text()
 
 
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
+def test_the_driver_of_age_prints_what_the_page_says(
+    dsn: str, tmp_path: Path, superuser: None, age: None
+) -> None:
+    pytest.importorskip("age", reason="needs pip install 'pgmem-agent[age]'")
+    python("first_memory.py", dsn, tmp_path)
+    printed = python("age_driver.py", past_the_pooler(dsn), tmp_path)
+    assert printed == (EXAMPLES / "age_driver.out").read_text()
+
+
 def test_the_example_of_openai_agents_prints_what_the_page_says(dsn: str, tmp_path: Path) -> None:
     """In a process: the library leaves an event loop open."""
     printed = output_of(
@@ -142,7 +152,15 @@ def test_the_client_of_the_reference_server_starts_its_toolset() -> None:
 
 
 def test_every_output_is_that_of_an_example() -> None:
-    others = ("first_memory", "again", "conflict", "psql_memory", "agents_session", "own_stores")
+    others = (
+        "first_memory",
+        "again",
+        "conflict",
+        "psql_memory",
+        "agents_session",
+        "own_stores",
+        "age_driver",
+    )
     named = [f"{name}.out" for name in (*others, *FRAMEWORKS)]
     assert sorted(path.name for path in EXAMPLES.glob("*.out")) == sorted(named)
 

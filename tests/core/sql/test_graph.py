@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from decimal import Decimal
 from typing import Any
 
 import psycopg
@@ -163,6 +165,32 @@ def test_the_driver_of_age_reads_the_same_graph(store: str, cypher: Any, kept: s
         r.id: {"a": plain(a), "r": plain(r), "b": plain(b), "p": [plain(part) for part in p]}
         for a, r, b, p in read
     }
+
+
+AGTYPES = (
+    "null", "true", "0", "-9223372036854775808", "9223372036854775807", "1.5", "-0.25", "1e15", "1.25::numeric",
+    '""', '"it\'s"', '"a \\"quoted\\" \\\\ word"', '"two\\nlines\\tand a tab"', '"größe 🌵"', '"\\u00e9"', '"x::vertex"',
+    '"{\\"a\\": 1}::edge"', "[]", '[1, [2.5, "::path", null], {}]', '{"a": {"b": [true, false, null]}, "c::numeric": "d"}',
+    '{"id": 1, "label": "Decision", "properties": {"title": "it is a ::vertex"}}',
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:invalid escape sequence:DeprecationWarning")
+def test_the_reader_of_age_and_that_of_the_verb_read_the_same_values(
+    connection: psycopg.Connection[DictRow], age: None
+) -> None:
+    builder = pytest.importorskip("age.builder", reason="needs pip install 'pgmem-agent[age]'")
+    for text in AGTYPES:
+        row = connection.execute(
+            "select ag_catalog.agtype_out(%s::ag_catalog.agtype)::text as given,"
+            " pgmem.json_of_agtype(ag_catalog.agtype_out(%s::ag_catalog.agtype)::text) as read",
+            [text, text],
+        ).fetchone()
+        assert row is not None
+        theirs = builder.parseAgeValue(row["given"])
+        if isinstance(theirs, str) and "\\" in theirs:  # it leaves the escapes of a text as they are written
+            theirs = json.loads(f'"{theirs}"')
+        assert row["read"] == (float(theirs) if isinstance(theirs, Decimal) else theirs), text
 
 
 def test_cypher_takes_parameters(cypher: Any, kept: str) -> None:
