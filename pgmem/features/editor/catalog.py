@@ -24,7 +24,10 @@ Client = Literal[
 
 
 class Change(NamedTuple):
-    """A member of a settings file: its path, its value, and whether it is an item of a list of hooks."""
+    """A member of a settings file: its path, its value, and whether it is an item of a list of hooks.
+
+    Without a path the value is the text of a program, and the file is pgmem's alone.
+    """
 
     file: Path
     path: tuple[str, ...]
@@ -67,6 +70,9 @@ _QWEN_EVENTS = (
 ).split()
 _COPILOT_EVENTS = "SessionStart UserPromptSubmit PostToolUse PreCompact Stop SubagentStop SessionEnd".split()
 _WINDSURF_EVENTS = ("pre_user_prompt", "post_cascade_response")
+_CLINE_EVENTS = (
+    "TaskStart TaskResume UserPromptSubmit PreToolUse PostToolUse PreCompact TaskComplete TaskCancel".split()
+)
 _HERMES_EVENTS = "pre_llm_call pre_tool_call post_llm_call on_session_end".split()
 
 
@@ -283,7 +289,14 @@ def _cline(place: _Place) -> list[Change]:
         _application(place, "Code") / "User" / "globalStorage" / "saoudrizwan.claude-dev" / "settings" / name
     )
     files = [file, before] if before.exists() else [file]  # the extension kept its own before it shared them
-    return [Change(each, ("mcpServers", "pgmem"), place.server(disabled=False)) for each in files]
+    found = [Change(each, ("mcpServers", "pgmem"), place.server(disabled=False)) for each in files]
+    if os.name != "nt":  # where Cline runs no hooks
+        folder = place.home / "Documents" / "Cline" / "Hooks"
+        for event in _CLINE_EVENTS:
+            about = "# Written by pgmem connect cline; --undo removes it."
+            text = f"#!/bin/sh\n{about}\nexec {place.hook(event, 'cline')}\n"
+            found.append(Change(folder / event, (), text, True))
+    return found
 
 
 def _application(place: _Place, name: str) -> Path:
@@ -327,6 +340,11 @@ def by_hand(client: str, found: Sequence[Change]) -> str:
     """
     if client == "openclaw":  # its JSON5 is more than JSON with comments
         return f"Or run: openclaw mcp set pgmem {shlex.quote(json.dumps(found[0].value))}"
+    if client == "cline":
+        line = next(
+            change.value.splitlines()[-1].removeprefix("exec ") for change in found if not change.path
+        )
+        return f"Cline runs one program an event: move yours away, or call from it: {line}"
     if client == "hermes":
         return f"Or add under mcp_servers by hand: pgmem: {json.dumps(found[0].value)}"
     return ""

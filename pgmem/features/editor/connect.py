@@ -85,7 +85,9 @@ def write(edit: Edit) -> Path | None:
             target.unlink()
         elif edit.project is None:
             plain_files.make_folder(target.parent)
-            plain_files.replace(target, after, like=like)
+            plain_files.replace(
+                target, after, like=like, mode=0o755 if after.startswith(b"#!") else plain_files.PRIVATE
+            )
         else:  # a file that is committed holds no secrets
             target.parent.mkdir(parents=True, exist_ok=True)
             plain_files.replace(target, after, mode=None, like=like)
@@ -182,7 +184,18 @@ PLUGINS = {"claude-code": _PLUGIN, "codex": _PLUGIN, "cursor": _PLUGIN, "gemini-
 
 
 def _changed(file: Path, text: str, changes: Sequence[Change], undo: bool) -> str:
+    if changes[0].path == ():
+        return _program(text, changes[0].value, undo)
     return {".toml": _toml, ".yaml": _yaml}.get(file.suffix, _json)(text, changes, undo)
+
+
+def _program(text: str, own: str, undo: bool) -> str:
+    """Return a program that is pgmem's alone, or nothing; that of a person stays, and nothing is written beside it."""
+    if text and not is_own(text):
+        if undo:
+            return text
+        raise jsonc.Unreadable("it is a program of yours")
+    return "" if undo else own
 
 
 def _json(text: str, changes: Sequence[Change], undo: bool) -> str:

@@ -61,7 +61,7 @@ _MOST_READ = 16_000_000  # bytes of a transcript at one event (the next one goes
 _MOST_LINES = 4_096  # of a transcript, before the turns are sent
 _MOST_WORDS, _MOST_PROMPTS = 500, 20  # that are noted until the other source of the same words has come
 _BRINGING_WORDS = ("cursor", "windsurf")  # clients whose events are for conversations
-_NO_TRANSCRIPT = ("hermes",)  # clients whose events bring all words
+_NO_TRANSCRIPT = ("hermes", "cline")  # clients whose events bring all words
 _UNTRUSTED = (
     "This folder may be of a project that already has a memory, which "
     "is brought once the person you work for runs `pgmem trust` here."
@@ -127,7 +127,7 @@ def main(call: Call) -> None:
         given = json.loads(sys.stdin.buffer.read(_MOST_READ) or b"{}")
         if not isinstance(given, dict):
             raise ValueError("stdin holds no JSON object")
-        name = str(given.get("hook_event_name") or call.event or "?")
+        name = str(given.get("hook_event_name") or given.get("hookName") or call.event or "?")
         kind = payloads.kind_of(name)
         if kind is not None and is_on("PGMEM_HOOKS"):
             client = call.client or payloads.client_of(name, given)

@@ -11,13 +11,13 @@ from typing import Any, Literal
 Kind = Literal["start", "prompt", "file", "result", "child", "keep"]
 
 _EVENTS: dict[Kind, str] = {
-    "start": "sessionstart",
+    "start": "sessionstart taskstart taskresume",
     "prompt": "userpromptsubmit beforeagent beforesubmitprompt preuserprompt prellmcall",
     "file": "pretooluse beforetool beforereadfile beforeshellexecution pretoolcall",
     "result": "posttooluse aftertool posttoolusefailure",
     "child": "subagentstart",
     "keep": "precompact precompress stop subagentstop afteragent afteragentresponse sessionend postcascaderesponse"
-    " postcascaderesponsewithtranscript postllmcall onsessionend",
+    " postcascaderesponsewithtranscript postllmcall onsessionend taskcomplete taskcancel",
 }
 _KINDS = {event: kind for kind, events in _EVENTS.items() for event in events.split()}
 """The purpose of each event, by its name in small letters without hyphens: all clients spell the same few."""
@@ -35,8 +35,8 @@ def kind_of(event: str) -> Kind | None:
 def as_others(client: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an event with the names that most clients give to its fields.
 
-    Hermes has the words of a turn in `extra`. Qwen Code sends results of tools as prompts too: a person typed
-    the text in `submitted_prompt`.
+    Hermes has the words of a turn in `extra`, Cline all of an event under the name of its kind. Qwen Code sends results
+    of tools as prompts too: a person typed the text in `submitted_prompt`.
     """
     if client == "hermes":
         extra = given.get("extra")
@@ -48,9 +48,37 @@ def as_others(client: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
             )
         found = {"prompt": said, "last_assistant_message": extra.get("assistant_response")}
         return {**given, **found, "is_first": bool(extra.get("is_first_turn"))}
+    if client == "cline":
+        return _of_cline(given)
     if client == "qwen-code" and _folded(str(given.get("hook_event_name"))) == "userpromptsubmit":
         return {**given, "prompt": given.get("submitted_prompt")}
     return given
+
+
+_CLINE_TOOLS = {"execute_command": "Bash", "write_to_file": "Write", "replace_in_file": "Edit"}
+
+
+def _of_cline(given: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an event of Cline: {hookName, taskId, workspaceRoots, userPromptSubmit: {prompt}}, …."""
+    event = str(given.get("hookName") or given.get("hook_event_name") or "")
+    inner = given.get(event[:1].lower() + event[1:])
+    inner = inner if isinstance(inner, Mapping) else {}
+    about = inner.get("taskMetadata")
+    about = about if isinstance(about, Mapping) else {}
+    tool = inner.get("toolName", inner.get("tool"))
+    found = {
+        "hook_event_name": event,
+        "session_id": given.get("taskId"),
+        "workspace_roots": given.get("workspaceRoots"),
+        "prompt": inner.get("prompt"),
+        "tool_name": _CLINE_TOOLS.get(str(tool), tool),
+        "tool_input": inner.get("parameters"),
+        "last_assistant_message": about.get("result"),
+    }
+    if "result" in inner:
+        failed = inner.get("success") is False
+        found["tool_response"] = {"error": inner["result"]} if failed else inner["result"]
+    return {**given, **{name: value for name, value in found.items() if value is not None}}
 
 
 def is_of_child(event: str) -> bool:
@@ -161,6 +189,7 @@ _SILENT = {
     "copilot": ("userpromptsubmit", "pretooluse", "precompact", "stop", "subagentstop", "sessionend"),
     "qwen-code": ("pretooluse",),  # it wants a decision there, so it gets no hook
     "hermes": ("pretoolcall", "postllmcall", "onsessionend"),
+    "cline": ("precompact", "taskcomplete", "taskcancel"),
 }
 """Events that take no text for the model."""
 
@@ -195,6 +224,8 @@ def output(client: str, event: str, text: str, reason: str = "", notice: str = "
         if reason:
             return json.dumps({"action": "approve", "message": reason})
         return json.dumps({"context": text}) if text else ""
+    if client == "cline":  # it wants an answer to every event
+        return json.dumps({"cancel": False, "contextModification": text, "errorMessage": ""})
     if client == "copilot":
         return json.dumps({"additionalContext": text}) if text else ""
     said = {"additionalContext": text} if text else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
@@ -33,9 +34,12 @@ FILES = {
     "hermes": (".hermes/config.yaml",),
     "openclaw": (".openclaw/openclaw.json",),
     "qwen-code": (".qwen/settings.json",),
-    "cline": (".cline/data/settings/cline_mcp_settings.json",),
+    "cline": (
+        ".cline/data/settings/cline_mcp_settings.json",
+        *(f"Documents/Cline/Hooks/{event}" for event in catalog._CLINE_EVENTS),
+    ),
 }
-PARSERS = {".toml": tomllib.loads, ".yaml": yaml.safe_load}
+PARSERS = {"": str, ".toml": tomllib.loads, ".yaml": yaml.safe_load}
 ZED = """// Zed settings
 {
   "theme": "One Dark", // the dark one
@@ -449,7 +453,15 @@ SCHEMAS = {
     "cline": {
         ".cline/data/settings/cline_mcp_settings.json": members(
             mcpServers=members(pgmem=with_(SERVER, disabled={"const": False}))
-        )
+        ),
+        # docs.cline.bot: hooks are programs with the name of their event
+        **{
+            f"Documents/Cline/Hooks/{event}": {
+                "type": "string",
+                "pattern": rf"^#!/bin/sh\n#[^\n]*\nexec [^\n]* hook {event} --client cline\n$",
+            }
+            for event in "TaskStart TaskResume UserPromptSubmit PreToolUse PostToolUse PreCompact TaskComplete TaskCancel".split()
+        },
     },
 }
 """The settings of each client as its vendor describes them; nothing else may be in them."""
@@ -518,6 +530,22 @@ def test_settings_that_cannot_be_changed_stay_and_the_sentence_says_what_to_do(
     assert message in done.output
     assert path.name in done.output
     assert tree(tmp_path) == {file: text.encode()}
+
+
+def test_a_hook_of_cline_is_a_program_and_that_of_a_person_stays(tmp_path: Path) -> None:
+    connect(tmp_path, "cline")
+    folder = tmp_path / "Documents" / "Cline" / "Hooks"
+    assert {os.access(file, os.X_OK) for file in folder.iterdir()} == {True}
+    connect(tmp_path, "cline", "--undo")
+    assert list(folder.iterdir()) == []
+    own = folder / "TaskStart"
+    own.write_text("#!/bin/sh\necho '{}'\n")
+    before = tree(tmp_path)
+    done = CliRunner().invoke(app, ["connect", "cline", "--home", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "TaskStart cannot be changed: it is a program of yours." in done.output.replace("\n", " ")
+    assert "hook TaskStart --client cline" in done.output.replace("\n", " ")
+    assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize("client", ["hermes", "openclaw", "cline"])

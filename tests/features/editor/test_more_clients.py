@@ -199,3 +199,43 @@ def test_qwen_code_searches_for_typed_prompts_alone_and_its_records_are_kept(
         ("assistant", "At /healthz."),
         ("user", "And log it, please."),
     ]
+
+
+def cline(root: Path, event: str, **inner: Any) -> dict[str, Any]:
+    """An event of Cline, as docs.cline.bot's hook reference has it; its name is an argument of the command too."""
+    about = {"clineVersion": "3.40.0", "timestamp": "1788256800000", "taskId": "1788256799", "userId": "u"}
+    kind = event[:1].lower() + event[1:]
+    return {"hook_event_name": event, "hookName": event, "workspaceRoots": [str(root)], **about, kind: inner}
+
+
+def test_cline_gets_the_opening_with_its_task_and_its_words_are_kept(
+    hook: Hook, call: Call, root: Path, connection: psycopg.Connection[DictRow]
+) -> None:
+    hook({"session_id": "s0", "cwd": str(root), "hook_event_name": "SessionStart", "source": "startup"})
+    call("save_decision", title="Serve pages from a cache", rationale="Load.", project_id="webshop")
+    given = ("--client", "cline")
+    begun = hook(
+        cline(root, "TaskStart", taskMetadata={"taskId": "1", "initialTask": "Move the cart."}), *given
+    )
+    assert set(begun) == {"cancel", "contextModification", "errorMessage"}
+    assert begun["cancel"] is False
+    assert "Serve pages from a cache" in begun["contextModification"]
+    sent = hook(
+        cline(root, "UserPromptSubmit", prompt="Move the cart to the new service.", attachments=[]), *given
+    )
+    assert sent["cancel"] is False
+    done = cline(root, "TaskComplete", taskMetadata={"taskId": "1", "result": "It is moved.", "command": ""})
+    assert hook(done, *given) in (None, {"cancel": False, "contextModification": "", "errorMessage": ""})
+    assert turns(connection) == [("user", "Move the cart to the new service."), ("assistant", "It is moved.")]
+
+
+def test_an_error_of_a_command_of_cline_is_read_as_one() -> None:
+    given = payloads.as_others(
+        "cline",
+        cline(Path("/w"), "PostToolUse", toolName="execute_command", parameters={"command": "npm test"}, result="E404", success=False),
+    )  # fmt: skip
+    assert (given["tool_name"], given["tool_input"], payloads.failure_of("PostToolUse", given)) == ("Bash", {"command": "npm test"}, "E404")  # fmt: skip
+    held = payloads.as_others(
+        "cline", cline(Path("/w"), "PreToolUse", toolName="write_to_file", parameters={"path": "a.py"})
+    )
+    assert payloads.file_of(held) == "a.py"
