@@ -16,6 +16,7 @@ next release of a client is noticed when its first line is read.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
@@ -56,6 +57,7 @@ class Context(Protocol):
     agent: str | None
     fork: Fork | None
     typed: list[str] | None
+    asked: list[str]
 
     def meet(self, form: str) -> None: ...  # noqa: D102
     def leave(self, reason: str) -> None: ...  # noqa: D102
@@ -180,6 +182,37 @@ def _to_a_refusal(content: object) -> Iterator[str]:
             yield text.partition(_TO_A_REFUSAL)[2].partition("\n\nNote: The user's next message")[0]
 
 
+_ASKING = ("AskUserQuestion", "request_user_input", "ask_user")
+"""The tools with which an agent asks its person."""
+
+
+def _asked(given: object) -> Iterator[str]:
+    """Yield the questions of a call of such a tool: {questions: [{question}]}, also as a text of JSON."""
+    questions = _object(given).get("questions")
+    for one in questions if isinstance(questions, list) else []:
+        if isinstance(one, dict) and (text := _text(one.get("question"))):
+            yield text
+
+
+def _answered(given: object) -> Iterator[str]:
+    """Yield the answers of a person: {answers: {question: text | texts | {answers: texts}}}, also as a text of JSON."""
+    answers = _object(given).get("answers")
+    for one in answers.values() if isinstance(answers, dict) else []:
+        found = one.get("answers") if isinstance(one, dict) else one
+        said = [_text(text) for text in (found if isinstance(found, list) else [found])]
+        if any(said):
+            yield ", ".join(text for text in said if text)
+
+
+def _object(given: object) -> Entry:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given)
+        except (ValueError, RecursionError):
+            return {}
+    return given if isinstance(given, dict) else {}
+
+
 def fields(entry: Entry, known: frozenset[str], context: Context, of: str) -> None:
     """Meet the fields of a line or part that no reader knows and that hold several words."""
     for name, value in entry.items():
@@ -251,7 +284,7 @@ def claude_code(entry: Entry, context: Context) -> Iterator[Spoken]:
             return
         fields(entry, _CLAUDE_LINE, context, f"lines of type {kind}")
         fields(message, _CLAUDE_MESSAGE, context, f"messages of {kind}")
-        parts = texts(message.get("content"), context)
+        parts = texts(message.get("content"), context) + list(_questions_of_claude(entry, message, context))
         if kind == "assistant" and "model" not in message and is_no_answer("\n".join(parts)):
             return
         yield Spoken(str(kind), parts, by_person=kind == "user" and origin == "human", **facts)
@@ -261,6 +294,19 @@ def claude_code(entry: Entry, context: Context) -> Iterator[Spoken]:
             yield from _attached(attached, entry, context, facts)
     elif kind not in _CLAUDE_SILENT:
         _unless_silent(entry, f"the line type {_named(kind)}", context)
+
+
+def _questions_of_claude(entry: Entry, message: Entry, context: Context) -> Iterator[str]:
+    """Yield the questions that the agent asks its person in a message, or the answers to those of an earlier one."""
+    content = message.get("content")
+    for part in content if isinstance(content, list) else []:
+        if not isinstance(part, dict):
+            continue
+        if part.get("type") == "tool_use" and part.get("name") in _ASKING:
+            context.asked.append(str(part.get("id")))
+            yield from _asked(part.get("input"))
+        elif part.get("type") == "tool_result" and str(part.get("tool_use_id")) in context.asked:
+            yield from _answered(entry.get("toolUseResult"))
 
 
 def _attached(attached: Entry, entry: Entry, context: Context, facts: dict[str, Any]) -> Iterator[Spoken]:
@@ -333,6 +379,14 @@ def codex(entry: Entry, context: Context) -> Iterator[Spoken]:
         _codex_meta(payload, entry, context)
     elif kind == "response_item":
         if inner != "message":
+            name = str(payload.get("call_id"))
+            if inner == "function_call" and payload.get("name") in _ASKING:
+                context.asked.append(name)
+                found = list(_asked(payload.get("arguments")))
+                yield Spoken("assistant", found, at=entry.get("timestamp"), agent=context.agent)
+            elif inner == "function_call_output" and name in context.asked:
+                found = list(_answered(payload.get("output")))
+                yield Spoken("user", found, at=entry.get("timestamp"), agent=context.agent)
             if inner not in _CODEX_SILENT_ITEMS:
                 _unless_silent(payload, f"the item type {_named(inner)}", context)
             return
@@ -493,6 +547,26 @@ def gemini_cli(entry: Entry, context: Context) -> Iterator[Spoken]:
         agent=context.agent,
         by_person=bool(shown),
     )
+    yield from _questions_of_gemini(entry, context)
+
+
+def _questions_of_gemini(entry: Entry, context: Context) -> Iterator[Spoken]:
+    """Yield the questions to a person that are among the calls of a message, and the answers to them."""
+    calls = entry.get("toolCalls")
+    for call in calls if isinstance(calls, list) else []:
+        if not isinstance(call, dict) or call.get("name") not in _ASKING:
+            continue
+        facts: dict[str, Any] = {
+            "at": call.get("timestamp") or entry.get("timestamp"),
+            "agent": context.agent,
+        }
+        yield Spoken("assistant", list(_asked(call.get("args"))), f"{call.get('id')}-asked", **facts)
+        result = call.get("result")
+        for part in result if isinstance(result, list) else []:
+            response = _object(_object(_object(part).get("functionResponse")).get("response"))
+            yield Spoken(
+                "user", list(_answered(response.get("output"))), f"{call.get('id')}-answered", **facts
+            )
 
 
 # Qwen Code

@@ -35,6 +35,7 @@ class Reader:
         self.agent: str | None = kept.get("agent")
         self.fork: Fork | None = Fork(*kept["fork"]) if kept.get("fork") else None
         self.typed: list[str] | None = [] if kept.get("typed") else None
+        self.asked: list[str] = kept.get("asked") or []
         self.form: str | None = kept.get("form")
         self._said: int = kept.get("said") or 0
         self._lines: int = kept.get("lines") or 0
@@ -51,6 +52,7 @@ class Reader:
             "agent": self.agent,
             "fork": list(self.fork) if self.fork else None,
             "typed": self.typed is not None,
+            "asked": self.asked[-20:],
             "form": self.form,
             "said": self._said,
             "lines": self._lines,
@@ -113,7 +115,9 @@ class Reader:
                 continue
             self.form = form
             self._leave_the_copy(entry)
-            event = typed_in_codex(entry) is not None
+            payload = entry.get("payload")
+            answers = isinstance(payload, dict) and payload.get("type") == "function_call_output"
+            event = answers or typed_in_codex(entry) is not None
             spoken += [(self.number, one, event) for one in FORMS[form](entry, self)]
             if isinstance(undone := entry.get("$rewindTo"), str):
                 spoken = self._without_undone(spoken, undone)
@@ -239,7 +243,7 @@ def _typed(
     spoken: list[tuple[int | None, Spoken, bool]],
 ) -> list[tuple[int | None, Spoken, bool]]:
     """Keep of the messages of a person in a rollout those that an event says were typed, each once."""
-    events = [one.parts[0].strip() for _, one, event in spoken if event]
+    events = [one.parts[0].strip() for _, one, event in spoken if event and one.parts]
     kept: list[tuple[int | None, Spoken, bool]] = []
     matched: list[str] = []
     for number, one, event in spoken:
@@ -256,7 +260,7 @@ def _typed(
             kept.append((number, one, event))
     found = []
     for number, one, event in kept:
-        if event and one.parts[0].strip() in matched:
+        if event and one.parts and one.parts[0].strip() in matched:
             matched.remove(one.parts[0].strip())
             continue
         found.append((number, one, event))

@@ -9,7 +9,7 @@ from typing import Any
 from pgmem.documents import parse, read_bytes
 from pgmem.errors import InvalidArgument
 from pgmem.features.importers import mem0
-from pgmem.features.importers.records import Reading, Vocabulary, fitted
+from pgmem.features.importers.records import Reading, Vocabulary, fitted, json_lines
 from pgmem.foreign import holds_words
 
 _PASSAGE = "text"  # archival memory: {id, text, created_at, tags, metadata}
@@ -25,10 +25,11 @@ def read(path: Path, _known: Vocabulary) -> Reading:
         InvalidArgument: the file is no JSON, or holds neither.
     """
     reading = Reading()
+    contents = read_bytes(path)
     try:
-        whole = parse(read_bytes(path), path.name)
-    except ValueError as error:
-        raise InvalidArgument(f"{path.name} is not JSON: {error}.") from None
+        whole = parse(contents, path.name)
+    except ValueError:  # a memory a line
+        whole = [record for _, record in json_lines(path, contents, reading)]
     memories = list(_memories(whole, path, reading))
     if not memories and not reading.left_out:
         raise InvalidArgument(

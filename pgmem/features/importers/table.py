@@ -41,19 +41,19 @@ def read(path: Path, _known: Vocabulary) -> Reading:
         text = contents.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidArgument(
-            f"{path.name} is not UTF-8: convert it, such as with iconv -f latin1 -t utf-8."
+            f"{path.name} holds no memories: it is not UTF-8, convert it, such as with iconv -f latin1 -t utf-8."
         ) from None
     csv.field_size_limit(_FIELD_CHARS)
     first = text.partition("\n")[0]
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count))
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=first.count), strict=True)
     try:
         heading = next(rows, [])
     except csv.Error as error:
-        raise InvalidArgument(f"{path.name} is not a table: {error}.") from None
+        raise InvalidArgument(f"{path.name} holds no memories: it is not a table, {error}.") from None
     fields = _fields(heading)
     if "memory" not in fields.values():
         raise InvalidArgument(
-            f"{path.name} has the columns {', '.join(heading)[:200] or 'none'}: name the one that holds the memories "
+            f"{path.name} holds no memories: of its columns ({', '.join(heading)[:200] or 'none'}) none is named "
             "memory, content or text."
         )
     mem0.take(list(_memories(rows, heading, fields, path, reading)), path, reading)
@@ -89,6 +89,10 @@ def _memories(
         if len(row) > len(heading):
             reading.leave(place, None, f"it has {len(row)} cells, and the heading {len(heading)}")
             continue
+        if len(row) < len(heading):
+            reading.convert(
+                path.name, number, f"it has {len(row)} of {len(heading)} cells, the others are empty"
+            )
         one: dict[str, Any] = {"place": place, "metadata": {}}
         for column, cell in enumerate(row):
             if column in fields:

@@ -27,6 +27,8 @@ MEMORIES = {
     "mcp-memory": '{"type": "entity", "name": "Ada", "entityType": "person", "observations": ["likes tea"]}\n'
     '{"type": "entity", "name": "Bob", "entityType": "person", "observations": ["likes cake"]}\n',
     "mem0": '{"id": "1", "memory": "Ada likes tea"}\n{"id": "2", "memory": "Bob likes cake"}\n',
+    "letta": '{"id": "passage-1", "text": "Ada likes tea"}\n{"id": "passage-2", "text": "Bob likes cake"}\n',
+    "csv": "memory,tags\nAda likes tea,food\nBob likes cake,food\n",
     "engrama": '{"engrama_export": 1, "format": 1}\n{"type": "node", "label": "Concept", "key_value": "Tea", "properties": {"a": "b"}}\n'
     '{"type": "node", "label": "Concept", "key_value": "Cake", "properties": {"a": "b"}}\n',
 }
@@ -38,7 +40,7 @@ def sample(source: Source, folder: Path) -> Path:
     """A good file of a source."""
     folder.mkdir(parents=True, exist_ok=True)
     if text := MEMORIES.get(str(source)):
-        file = folder / "memory.jsonl"
+        file = folder / ("memory.csv" if source is Source.csv else "memory.jsonl")
         file.write_text(text)
         return file
     name = "conversations.json" if str(source) in ("chatgpt", "claude") else None
