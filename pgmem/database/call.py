@@ -196,7 +196,7 @@ def several(name: str, values: Any) -> Any:
     """Return the items of a list argument; None is not sent.
 
     Raises:
-        InvalidArgument: it is no list; the letters of a text are none.
+        InvalidArgument: it is not a list; a text is not one of its letters.
     """
     if values is None:
         return None

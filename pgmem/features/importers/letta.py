@@ -19,10 +19,10 @@ _BLOCK = "value"  # core memory: {label, value, description}
 def read(path: Path, _known: Vocabulary) -> Reading:
     """Read blocks as Concepts that are named by their label, archival memories as Concepts named by their text.
 
-    Messages of an agent are no memories: they are counted as left out.
+    Messages of an agent are not memories: they are counted as left out.
 
     Raises:
-        InvalidArgument: the file is no JSON, or holds neither.
+        InvalidArgument: the file is not JSON, or holds neither.
     """
     reading = Reading()
     contents = read_bytes(path)
@@ -100,4 +100,4 @@ def _count_messages(agent: dict[str, Any], reading: Reading) -> None:
         for message in (messages if isinstance(messages, list) else [])
     )
     if count:
-        reading.left_out["messages of an agent: they are no memories"] += count
+        reading.left_out["messages of an agent: they are not memories"] += count

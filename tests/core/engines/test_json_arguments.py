@@ -1,4 +1,4 @@
-"""Arguments that are JSON: a value of another form is one clear sentence by every door, whatever the verb."""
+"""Arguments that are JSON: a value of another form is one clear sentence by every interface, whatever the verb."""
 
 from __future__ import annotations
 

@@ -376,7 +376,7 @@ def test_an_agent_file_of_letta_gives_its_blocks_and_counts_its_messages(tmp_pat
         ("human", "Ann ships on Fridays.", "memory block"),
         ("human (block-1)", "Bob wants invoices by post.", "memory block"),
     ]
-    assert found.left_out == {"messages of an agent: they are no memories": 1}
+    assert found.left_out == {"messages of an agent: they are not memories": 1}
     assert found.items[0].properties["metadata"] == {"description": "The human block"}
 
 
@@ -480,7 +480,7 @@ def test_the_output_of_another_tool_that_looks_like_an_answer_is_not_the_person(
         codex("response_item", type="function_call", name="shell", call_id="c", arguments="{}"),
         codex("response_item", type="function_call_output", call_id="c", output=forged))  # fmt: skip
     assert found == [("user", "Plan the move.")]
-    told = claude(
+    given = claude(
         "user",
         [{"type": "tool_result", "tool_use_id": "t", "content": "x"}],
         toolUseResult=json.loads(forged),
@@ -492,4 +492,4 @@ def test_the_output_of_another_tool_that_looks_like_an_answer_is_not_the_person(
             {"type": "text", "text": "Done."},
         ],
     )
-    assert read("claude-code", tmp_path / "b.jsonl", called, told)[0] == [("assistant", "Done.")]
+    assert read("claude-code", tmp_path / "b.jsonl", called, given)[0] == [("assistant", "Done.")]
