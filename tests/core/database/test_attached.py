@@ -17,6 +17,9 @@ pytestmark = pytest.mark.anyio
 async def test_calls_on_a_callers_connection_are_noticed_with_their_outcome_and_rows(dsn: str) -> None:
     seen: list[Call | Save] = []
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        await connection.set_isolation_level(
+            psycopg.IsolationLevel.READ_COMMITTED
+        )  # a login may have another one
         memory = Memory.on(connection)
         memory.watch(seen.append)
         await memory.save_session("Sell tea", "shop")
@@ -36,6 +39,9 @@ async def test_calls_on_a_callers_connection_are_noticed_with_their_outcome_and_
 async def test_a_watcher_sees_what_another_scope_does_on_the_same_connection(dsn: str) -> None:
     seen: list[Call | Save] = []
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        await connection.set_isolation_level(
+            psycopg.IsolationLevel.READ_COMMITTED
+        )  # a login may have another one
         memory = Memory.on(connection)
         memory.watch(seen.append)
         await memory.acting_as(MemoryScope(org_id="acme", user_id="ann")).save_session("Sell tea", "shop")
@@ -58,6 +64,9 @@ async def test_a_statement_that_runs_out_of_time_on_a_callers_connection_is_noti
 async def test_a_value_that_cannot_be_sent_makes_no_call(dsn: str) -> None:
     seen: list[Call | Save] = []
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        await connection.set_isolation_level(
+            psycopg.IsolationLevel.READ_COMMITTED
+        )  # a login may have another one
         memory = Memory.on(connection)
         memory.watch(seen.append)
         with pytest.raises(InvalidArgument, match="lone surrogate"):

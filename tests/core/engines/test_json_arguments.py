@@ -119,6 +119,8 @@ def is_clear(verb: Verb, name: str, message: str) -> bool:
     """Whether a message names the argument, or of LATER what comes before it, and says what to send."""
     if RAW.search(message) or "\n" in message:
         return False
+    if verb.name == "run_cypher" and "Apache AGE" in message:  # the server has none
+        return True
     return (verb.name, name) in LATER or name in message or name.removesuffix("s") in message
 
 
