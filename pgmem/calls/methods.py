@@ -1346,7 +1346,7 @@ class Verbs:
                 "purge": purge,
                 "project_id": project_id,
                 "governance_token": governance_token,
-                "also": list(also),
+                "also": several("also", also),
             },
         )
 
@@ -2205,7 +2205,9 @@ class Verbs:
             IdentityRequired: the store has tenants and the caller has no identity.
             WrongIsolation: the transaction is not READ COMMITTED.
         """
-        return await self.caller.one("feedback", Feedback, {"id": id, "verdict": verdict, "also": list(also)})
+        return await self.caller.one(
+            "feedback", Feedback, {"id": id, "verdict": verdict, "also": several("also", also)}
+        )
 
     async def list_recall(
         self,
