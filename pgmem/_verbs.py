@@ -161,12 +161,12 @@ VERBS = {
             arguments={
                 "objective": Argument("Its aim; one text.", required=True),
                 "project_id": Argument("Project name.", required=True),
-                "actions_taken": Argument("What was done, in order.", type="text[]"),
+                "actions_taken": Argument("Actions, in order.", type="text[]"),
                 "decisions_made": Argument(
-                    "What was decided; a few words each: save_decision keeps the reasons.", type="text[]"
+                    "Decisions; a few words each: save_decision keeps the reasons.", type="text[]"
                 ),
-                "open_items": Argument("What is not finished.", type="text[]"),
-                "next_actions": Argument("What comes next.", type="text[]"),
+                "open_items": Argument("Unfinished work.", type="text[]"),
+                "next_actions": Argument("Next steps.", type="text[]"),
                 "focus": Argument("Focus area."),
                 "scope": Argument(
                     "Its reach; global, project or focus.",
@@ -185,7 +185,7 @@ VERBS = {
                 "governance_token": Argument("For scope global; a token of request_global_write_approval."),
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -221,7 +221,7 @@ VERBS = {
                 "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
                 "valid_to": Argument("Until when; unset: an open end.", type="timestamp with time zone"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -253,7 +253,7 @@ VERBS = {
                 "governance_token": Argument("For scope global; a token of request_global_write_approval."),
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -269,7 +269,7 @@ VERBS = {
             toolsets=("core",),
             description="Call this when something is decided. If near titles return, send it again with supersedes or beside.",
             arguments={
-                "title": Argument("What was decided; one line.", required=True),
+                "title": Argument("The decision; one line.", required=True),
                 "rationale": Argument("Why it was decided.", required=True),
                 "project_id": Argument("Project name.", required=True),
                 "owner": Argument("Who decided it; a name."),
@@ -283,7 +283,7 @@ VERBS = {
                 "confidence": Argument(
                     "How certain it is, 0 to 1.", type="double precision", default="1.0", least=0.0, most=1.0
                 ),
-                "supersedes": Argument("What it replaces; the id or title of a decision."),
+                "supersedes": Argument("One that it replaces; the id or title of a decision."),
                 "beside": Argument("One holding too; the id or title of a near decision."),
                 "citation": Argument("Sources; ids, URLs, path:lines@commit, tickets.", type="text[]"),
                 "valid_from": Argument("Since when; unset: now.", type="timestamp with time zone"),
@@ -291,7 +291,7 @@ VERBS = {
                 "governance_token": Argument("For scope global; a token of request_global_write_approval."),
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -324,7 +324,7 @@ VERBS = {
             description="Call this when a fact about a named thing is new or has changed. The older one stays as history.",
             arguments={
                 "entity_name": Argument("Its name.", required=True),
-                "fact": Argument("What is true of it.", required=True),
+                "fact": Argument("A true statement on it.", required=True),
                 "project_id": Argument("Project name.", required=True),
                 "related_entities": Argument(
                     "Entities that exist; each has entity_id or entity_name, and relationship_type.",
@@ -348,7 +348,7 @@ VERBS = {
                 "governance_token": Argument("For scope global; a token of request_global_write_approval."),
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -374,7 +374,7 @@ VERBS = {
                 ),
                 "save_id": Argument("A UUID; sent again, it saves once.", type="uuid"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -415,7 +415,7 @@ VERBS = {
                 ),
                 "project_id": Argument("Project name; unset: it belongs to none."),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -629,7 +629,7 @@ VERBS = {
             "reader",
             patience="answer",
             toolsets=("graph",),
-            description="What is connected with a memory, nearest first, with the relations on the way.",
+            description="Memories connected with a memory, nearest first, with the relations on the way.",
             arguments={
                 "label": Argument("Such as Decision.", required=True),
                 "key": Argument("Id, name or title; a title exactly.", required=True),
@@ -1082,7 +1082,7 @@ VERBS = {
             "look",
             "reader",
             toolsets=("quality",),
-            description="What a memory rests on; each source FRESH, STALE, GONE or UNCHECKABLE.",
+            description="Sources of a memory; each FRESH, STALE, GONE or UNCHECKABLE.",
             arguments={"id": Argument("Its id.", type="uuid", required=True)},
         ),
         Verb(
@@ -1788,7 +1788,7 @@ VERBS = {
                     type="pgmem.card_evidence_list",
                 ),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -1812,7 +1812,7 @@ VERBS = {
                 ),
                 "project_id": Argument("Project name.", required=True),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -1838,7 +1838,7 @@ VERBS = {
                 "project_id": Argument("Project name.", required=True),
                 "dry_run": Argument("Only report what it would do.", type="boolean", default="False"),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -1880,7 +1880,7 @@ VERBS = {
                     type="jsonb",
                 ),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -1931,7 +1931,7 @@ VERBS = {
                     type="jsonb",
                 ),
                 "share": Argument(
-                    "Whose it is: private or org; unset: private where there is a user.",
+                    "Owner: private or org; unset: private where there is a user.",
                     choices=("private", "org"),
                     for_agents=False,
                 ),
@@ -2399,7 +2399,7 @@ KINDS = (
             Field(
                 name="actions_taken",
                 type="texts",
-                meaning="What was done, in order.",
+                meaning="Actions, in order.",
                 required=False,
                 hidden=False,
                 option="did",
@@ -2407,7 +2407,7 @@ KINDS = (
             Field(
                 name="decisions_made",
                 type="texts",
-                meaning="What was decided; a few words each: save_decision keeps the reasons.",
+                meaning="Decisions; a few words each: save_decision keeps the reasons.",
                 required=False,
                 hidden=False,
                 option="decided",
@@ -2415,7 +2415,7 @@ KINDS = (
             Field(
                 name="open_items",
                 type="texts",
-                meaning="What is not finished.",
+                meaning="Unfinished work.",
                 required=False,
                 hidden=False,
                 option="open",
@@ -2423,7 +2423,7 @@ KINDS = (
             Field(
                 name="next_actions",
                 type="texts",
-                meaning="What comes next.",
+                meaning="Next steps.",
                 required=False,
                 hidden=False,
                 option="next",
@@ -2576,7 +2576,7 @@ KINDS = (
             Field(
                 name="title",
                 type="title",
-                meaning="What was decided; one line.",
+                meaning="The decision; one line.",
                 required=True,
                 hidden=False,
                 option=None,
@@ -2616,7 +2616,7 @@ KINDS = (
             Field(
                 name="supersedes",
                 type="text",
-                meaning="What it replaces; the id or title of a decision.",
+                meaning="One that it replaces; the id or title of a decision.",
                 required=False,
                 hidden=False,
                 option=None,
@@ -2672,7 +2672,7 @@ KINDS = (
             Field(
                 name="fact",
                 type="text",
-                meaning="What is true of it.",
+                meaning="A true statement on it.",
                 required=True,
                 hidden=False,
                 option=None,

@@ -381,7 +381,7 @@ class SaveResult(Answer):
     near_names: list[NearName] = field(default_factory=list)
     """Existing names that resemble one that this save made."""
     conflicts: list[Contradiction] = field(default_factory=list)
-    """What it contradicts; of plain statements of one writer the later one holds."""
+    """Those that it contradicts; of plain statements of one writer the later one holds."""
     near: list[NearDecision] = field(default_factory=list)
     """The live decisions with the nearest titles, until somebody says that both hold."""
 

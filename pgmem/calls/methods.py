@@ -444,10 +444,10 @@ class Verbs:
         Args:
             objective: Its aim; one text.
             project_id: Project name.
-            actions_taken: What was done, in order.
-            decisions_made: What was decided; a few words each: save_decision keeps the reasons.
-            open_items: What is not finished.
-            next_actions: What comes next.
+            actions_taken: Actions, in order.
+            decisions_made: Decisions; a few words each: save_decision keeps the reasons.
+            open_items: Unfinished work.
+            next_actions: Next steps.
             focus: Focus area.
             scope: Its reach; global, project or focus.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
@@ -455,7 +455,7 @@ class Verbs:
             valid_to: Until when; unset: an open end.
             governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
 
         Raises:
             InvalidArgument: objective is empty, a text is too long, or a value cannot be read.
@@ -508,7 +508,7 @@ class Verbs:
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
 
         Raises:
             InvalidArgument: trigger or repeatable_steps is empty, a text is too long, or a value cannot be
@@ -555,7 +555,7 @@ class Verbs:
             relevance_score: 0 to 1; how relevant it is: kept with the note, and no part of a ranking.
             governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
@@ -602,7 +602,7 @@ class Verbs:
         error; its status is `failed` or `blocked_scope`, and next_step says what to do.
 
         Args:
-            title: What was decided; one line.
+            title: The decision; one line.
             rationale: Why it was decided.
             project_id: Project name.
             owner: Who decided it; a name.
@@ -610,14 +610,14 @@ class Verbs:
             scope: Its reach; global, project or focus.
             focus: Focus area.
             confidence: How certain it is, 0 to 1.
-            supersedes: What it replaces; the id or title of a decision.
+            supersedes: One that it replaces; the id or title of a decision.
             beside: One holding too; the id or title of a near decision.
             citation: Sources; ids, URLs, path:lines@commit, tickets.
             valid_from: Since when; unset: now.
             valid_to: Until when; unset: an open end.
             governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
 
         Raises:
             InvalidArgument: title or rationale is empty, a text is too long, or a value cannot be read.
@@ -689,7 +689,7 @@ class Verbs:
 
         Args:
             entity_name: Its name.
-            fact: What is true of it.
+            fact: A true statement on it.
             project_id: Project name.
             related_entities: Entities that exist; each has entity_id or entity_name, and relationship_type.
             scope: Its reach; global, project or focus.
@@ -701,7 +701,7 @@ class Verbs:
             valid_to: Until when; unset: an open end.
             governance_token: For scope global; a token of request_global_write_approval.
             save_id: A UUID; sent again, it saves once.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
 
         Raises:
             InvalidArgument: entity_name or fact is empty, a text is too long, or a value cannot be read.
@@ -746,7 +746,7 @@ class Verbs:
             governance_token: For scope global; a token of request_global_write_approval.
             atomic: All parts or none; false: a refused part leaves the others saved.
             save_id: A UUID; sent again, it saves once.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
             memories: Those of other kinds; objects with a label, such as Context, and the arguments of its
                 save verb.
 
@@ -811,7 +811,7 @@ class Verbs:
             valid_to: When it ceases to hold; unset: as stored, or open with a new valid_from. Alone it
                 leaves the start as it is.
             project_id: Project name; unset: it belongs to none.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
 
         Raises:
             InvalidArgument: an unknown label or one that a save verb writes, no name, an unknown relation,

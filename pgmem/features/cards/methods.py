@@ -173,7 +173,7 @@ class CardsVerbs(Verbs):
             symbols: Dotted names that it is about too; default none.
             evidence: Objects with kind (such as code, test or doc), ref and, for a file, digest; default
                 none.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
             branch: The branch that it is written on, if that is not the default one; default that of the
                 repository.
             branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits
@@ -218,7 +218,7 @@ class CardsVerbs(Verbs):
             receipt: An object with intent_id (of a finished intent), scope or changed_paths, and claims,
                 contract_notes (lists of texts), review, description (texts).
             project_id: Project name.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
             branch: The branch that they are written on, if that is not the default one; default that of the
                 repository.
             branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits
@@ -263,7 +263,7 @@ class CardsVerbs(Verbs):
                 skipped; docs/how-to/keep-engineering-cards.md shows one.
             project_id: Project name.
             dry_run: Only report what it would do.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
 
         Raises:
             ContractError: the report cannot be read (the message describes one); no such project.
@@ -299,7 +299,7 @@ class CardsVerbs(Verbs):
             receipt: As propose_from_receipt takes it, without intent_id and changed_paths; and status,
                 verify (texts), tests (a list of texts) and commit, which a trajectory gives; default: an
                 empty object.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
             branch: The branch that the work is on, if that is not the default one; default that of the
                 repository.
             branch_commit: The last commit of the branch; ^ID: the branch begins at ID and has no commits
@@ -368,7 +368,7 @@ class CardsVerbs(Verbs):
             receipt: propose_from_receipt, finish_intent.
             report: refresh_from_run; the result of a scan of the repository, unset: the repository of this
                 process is read.
-            share: Whose it is: private or org; unset: private where there is a user.
+            share: Owner: private or org; unset: private where there is a user.
             branch: That of the draft, as record_candidate takes it.
             branch_commit: That of the draft, as record_candidate takes it.
 

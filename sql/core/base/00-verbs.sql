@@ -176,7 +176,7 @@ insert into pgmem.argument (name, sent_by, meaning) values
   ('governance_token', 'anyone', 'For scope global; a token of request_global_write_approval.'),
   ('by', 'anyone', 'The name of the person who decides.'),
   ('dry_run', 'anyone', 'Only report what it would do.'),
-  ('share', 'program', 'Whose it is: private or org; unset: private where there is a user.'),
+  ('share', 'program', 'Owner: private or org; unset: private where there is a user.'),
   ('embedding', 'python', 'The vector of the text, made by the caller.'),
   ('embedding_model', 'python', 'The model that made the vector.'),
   ('embedding_text_hash', 'python', 'SHA-256 of the text the vector was made from.');

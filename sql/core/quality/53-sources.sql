@@ -87,7 +87,7 @@ id: Its id.
 MemoryNotFound: no memory with this id is visible here.
 $$;
 select pgmem.declare_verb('get_sources', p_rights => 'reader', p_effect => 'look', p_answer => 'list[Source]',
-  p_toolset => 'quality', p_description => 'What a memory rests on; each source FRESH, STALE, GONE or UNCHECKABLE.');
+  p_toolset => 'quality', p_description => 'Sources of a memory; each FRESH, STALE, GONE or UNCHECKABLE.');
 
 
 -- A part of sweep: the result of sources_of for turns and memories, once a day, for the tenants that the memory is seen with.

@@ -298,7 +298,7 @@ begin
   -- An approval would forget memories that its author names, under a text of the author's.
   if pgmem.proposed_to_forget(p_state -> 'props') <> '{}' then
     raise exception using errcode = 'PM001',
-      message = 'What should be forgotten is found by the reflection of this store, and no other one proposes it.';
+      message = 'A memory to forget is found by the reflection of this store, and no other one proposes it.';
   end if;
   v_node.status := case when p_state ->> 'status' in ('dismissed', 'archived') then p_state ->> 'status' else 'pending' end;
   v_node.key := pgmem.require_key(p_state ->> 'key', 'key');

@@ -61,7 +61,7 @@ begin
   )
   (select case when s.project is null then 'standing-instructions'
             else pgmem.skill_name(s.project, (array_agg(s.id order by s.place))[1]) || '-instructions' end,
-          'instructions', s.project, 'What is always to be done' || coalesce(' in ' || s.project, ''),
+          'instructions', s.project, 'Rules that always hold' || coalesce(' in ' || s.project, ''),
           array_agg(s.line order by s.place), '{}'::text[], 0, true, array_agg(s.id order by s.place)
    from standing s where s.place <= 50 group by s.project order by s.project nulls first limit p_limit)
   union all

@@ -89,4 +89,4 @@ $$;
 select pgmem.declare_verb('neighbours', p_rights => 'reader', p_effect => 'read', p_answer => 'Neighbours',
   p_patience => 'answer', p_toolset => 'graph',
   p_description =>
-    'What is connected with a memory, nearest first, with the relations on the way.');
+    'Memories connected with a memory, nearest first, with the relations on the way.');

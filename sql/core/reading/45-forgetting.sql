@@ -64,7 +64,7 @@ comment on function pgmem.namesakes is
 
 create or replace function pgmem.still_replaced(p_node pgmem.node) returns text
 language sql stable set search_path = pgmem, pg_temp as $$
-  select 'What it replaced stays hidden: ' || string_agg(format('%s (%s)', quote_literal(left(o.title, 80)), o.id), ', ' order by o.seq)
+  select 'Still hidden, as it replaced them: ' || string_agg(format('%s (%s)', quote_literal(left(o.title, 80)), o.id), ', ' order by o.seq)
     || '. revert brings it back.'
   from pgmem.visible_edge e join pgmem.visible_node o on o.seq = e.dst
   where e.src = p_node.seq and e.rel = 'SUPERSEDES' and o.status = 'superseded' and pgmem.is_live_status(p_node.status)

@@ -45,7 +45,7 @@ status saved|pending_retry|failed|blocked_scope|dropped, artifact_id uuid?
 dedup_outcome new|duplicate_skip|supersede|manual_review?, candidate_id uuid?, message text?, next_step text?
 save_id uuid?, embedded boolean = false
 near_names near_name[] = {}: Existing names that resemble one that this save made.
-conflicts contradiction[] = {}: What it contradicts; of plain statements of one writer the later one holds.
+conflicts contradiction[] = {}: Those that it contradicts; of plain statements of one writer the later one holds.
 near near_decision[] = {}: The live decisions with the nearest titles, until somebody says that both hold.
 $$);
 

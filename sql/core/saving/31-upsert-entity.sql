@@ -25,7 +25,7 @@ $$,
   p_fields => array[
     pgmem.field('entity_name', 'key', 'Its name.', p_required => true, p_kept => 'key',
       p_option => 'name'),
-    pgmem.field('fact', 'text', 'What is true of it.', p_required => true),
+    pgmem.field('fact', 'text', 'A true statement on it.', p_required => true),
     pgmem.field('related_entities', 'related_entities',
       'Entities that exist; each has entity_id or entity_name, and relationship_type.', p_kept => 'nothing',
       p_starts => '''[]''', p_option => 'related'),

@@ -487,7 +487,7 @@ begin
       and v_head.id is distinct from coalesce(p_candidate_id, v_attempt.candidate_id)
       or v_head.version <> p_candidate_version then
     raise exception using errcode = 'PM001', message = format(
-      'What it resembles has changed since it was shown: now it is %s. Look at it, then decide, with its id as '
+      'The memory that it resembles has changed since it was shown: now it is %s. Look at it, then decide, with its id as '
       'candidate_id.', coalesce(v_head.id || ' ' || pgmem.short_name(v_head.title) || ', version ' || v_head.version, 'gone'));
   end if;
   if p_outcome = 'drop' then

@@ -174,7 +174,7 @@ begin
   perform pgmem.require_org_here(v_org);
   if p_back and pgmem.has_tenants() then
     raise exception using errcode = 'PM001', message =
-      'What belongs to no tenant is for all of them: revoke the tokens and unbind the logins of tenants first.';
+      'A memory of no tenant is for all of them: revoke the tokens and unbind the logins of tenants first.';
   end if;
   perform from pgmem.upkeep u where u.task = 'refresh_dedup' for update;
   lock table pgmem.node in share row exclusive mode;

@@ -52,7 +52,7 @@ def test_forgetting_a_decision_names_the_one_that_it_replaced_and_leaves_it_hidd
     call("revert", label="Decision", key=old, version=1)
     call("save_decision", title=NEW, rationale="Cheaper.", project_id="shop", supersedes=old)
     gone = call("forget", label="Decision", key=NEW, purge=purge)
-    assert gone["next_step"] == f"What it replaced stays hidden: '{OLD}' ({old}). revert brings it back."
+    assert gone["next_step"] == f"Still hidden, as it replaced them: '{OLD}' ({old}). revert brings it back."
     assert status(connection, OLD) == ["superseded"]
 
 
