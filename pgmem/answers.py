@@ -828,7 +828,7 @@ class RestingMemory(Answer):
 
 
 class Retraction(Gathering, Answer):
-    """What goes with a memory that no longer holds: those that say the same, and those that rest on it."""
+    """Memories that go with one that no longer holds: those that say the same, and those that rest on it."""
 
     same: list[SaidAgain] = field(default_factory=list)
     rests: list[RestingMemory] = field(default_factory=list)
@@ -849,7 +849,7 @@ class Forgotten(Gathering, KeyedMemory):
     same: list[SaidAgain] = field(default_factory=list)
     """Other memories that say the same, with their state now; those in also go with it."""
     rests: list[RestingMemory] = field(default_factory=list)
-    """What rests on it."""
+    """Those that rest on it."""
 
 
 class Expiry(Answer):
@@ -1021,9 +1021,9 @@ class Feedback(Gathering, Answer):
     noise: int = 0
     """How often it was brought where it did not help."""
     same: list[SaidAgain] = field(default_factory=list)
-    """Of a wrong or outdated memory, others that say the same; those in also got the same verdict."""
+    """Beside a wrong or outdated memory, others that say the same; those in also got the same verdict."""
     rests: list[RestingMemory] = field(default_factory=list)
-    """What rests on it."""
+    """Those that rest on it."""
 
 
 class RecalledMemory(Answer):

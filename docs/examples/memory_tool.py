@@ -3,7 +3,7 @@ from pgmem.sync import Memory
 
 with Memory.connect() as memory:
     tool = MemoryTool(memory)
-    # What the model sends; Anthropic's tool runner calls the tool in the same way:
+    # A call of the model; Anthropic's tool runner calls the tool in the same way:
     # client.beta.messages.tool_runner(model=…, messages=…, tools=[tool])
     tool.call({"command": "create", "path": "/memories/tea.md", "file_text": "Green tea\n"})
     tool.call({"command": "str_replace", "path": "/memories/tea.md", "old_str": "Green", "new_str": "White"})

@@ -1,4 +1,4 @@
--- What agents go by now, newest first.
+-- Decisions that agents go by now, newest first.
 select title, rationale, owner, date, confidence from decision
 where project = 'shop' and status = 'active' order by created_at desc;
 

@@ -1,9 +1,9 @@
--- 1. What changed in a month, and why: each decision that was replaced, and what replaced it.
+-- 1. Changes of a month, and why: each decision that was replaced, and what replaced it.
 select old.title, new.title as became, new.rationale, new.created_at::date as day
 from lineage old join lineage new on new.newest_id = old.newest_id and new.age = old.age - 1
 where new.created_at >= date_trunc('month', now()) order by new.created_at;
 
--- 2. What nobody was ever brought, and since when that would have been seen.
+-- 2. Memories that nobody was ever brought, and since when that would have been seen.
 select label, title, project, watched_since from never_used order by watched_since limit 20;
 
 -- 3. Who writes what.
@@ -14,7 +14,7 @@ where label not in ('Card', 'Insight', 'Turn') group by 1, 2 order by 3 desc;
 select project, label, percentile_disc(0.5) within group (order by now() - updated_at) as half_are_older, count(*)
 from memory where live and label <> 'Card' group by 1, 2 order by 3 desc;
 
--- 5. What was believed on a day.
+-- 5. Memories that held on a day.
 select label, title, status from memory_at(current_date - 30) where project = 'shop' order by label, title;
 
 -- 6. Which agent contradicts which.
@@ -28,19 +28,19 @@ where kind = 'changed' and at >= current_date - 1 order by at desc;
 -- 8. A search, as agents ask it.
 select label, title, relevance from search_memory('where do we keep the orders?', p_project_id => 'shop');
 
--- 9. What hooks and tools brought: tokens by day, project and event.
+-- 9. Memories that hooks and tools brought: tokens by day, project and event.
 select at::date as day, project, act, by, count(*) as answers, sum(tokens) as tokens from recall
 where tokens is not null group by 1, 2, 3, 4 order by 1 desc, 6 desc;
 
--- 10. What is brought most.
+-- 10. Memories that are brought most.
 select m.label, m.title, count(*) from recall r cross join unnest(r.memory_ids) as brought(id)
 join memory m using (id) where r.tokens is not null group by m.id, m.label, m.title order by 3 desc limit 20;
 
--- 11. What is still open, by session.
+-- 11. Items still open, by session.
 select project, created_at::date as day, objective, unnest(open_items) as open from session
 where status = 'active' order by 1, 2 desc;
 
--- 12. What was refused, and why.
+-- 12. Refused saves, and why.
 select created_at, verb, project, status, message from save
 where status not in ('saved', 'partial') order by created_at desc;
 
@@ -58,5 +58,5 @@ select entity_name, fact, version from entity_fact where version > 1 order by ve
 select project, count(*) as prompts, count(*) filter (where memory_ids <> '{}') as helped from recall
 where act = 'injected' and by = 'UserPromptSubmit' group by 1;
 
--- 17. What is joined to what; with Apache AGE, run_cypher asks the same.
+-- 17. Memories that are joined; with Apache AGE, run_cypher asks the same.
 select from_title, rel, to_title from graph_edge where rel not in ('BELONGS_TO', 'HAS_FOCUS') order by rel, from_title;

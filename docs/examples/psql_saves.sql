@@ -1,4 +1,4 @@
--- What was not saved, and why.
+-- Saves that failed, and why.
 select created_at, verb, status, dedup_outcome, message from save
 where status in ('failed', 'blocked_scope', 'pending_retry') order by created_at desc;
 

@@ -144,7 +144,7 @@ def near_names(visit: Visit) -> str:
 
 
 def insights(_visit: Visit) -> str:
-    """What was found by looking at memories together."""
+    """Findings from looking at memories together."""
     return "select * from surface_insights(25);"
 
 

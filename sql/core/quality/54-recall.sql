@@ -93,8 +93,8 @@ How often a memory was named as used, wrong or outdated.
 class Feedback
 used integer, wrong integer, outdated integer, next_step text?
 noise integer = 0: How often it was brought where it did not help.
-same said_again[] = {}: Of a wrong or outdated memory, others that say the same; those in also got the same verdict.
-rests resting_memory[] = {}: What rests on it.
+same said_again[] = {}: Beside a wrong or outdated memory, others that say the same; those in also got the same verdict.
+rests resting_memory[] = {}: Those that rest on it.
 $$);
 
 create or replace function pgmem.judge_memory(

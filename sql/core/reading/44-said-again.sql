@@ -110,7 +110,7 @@ comment on function pgmem.resting_on is 'The newest memories that rest on a memo
 
 
 select pgmem.declare_answer('retraction', $$
-What goes with a memory that no longer holds: those that say the same, and those that rest on it.
+Memories that go with one that no longer holds: those that say the same, and those that rest on it.
 
 same said_again[] = {}, rests resting_memory[] = {}
 $$);

@@ -82,7 +82,7 @@ status archived|purged|failed, edges integer, versions integer, vectors integer,
 save_id uuid?
 by person|agent?: Who said what was forgotten; agent: also a program or a file.
 same said_again[] = {}: Other memories that say the same, with their state now; those in also go with it.
-rests resting_memory[] = {}: What rests on it.
+rests resting_memory[] = {}: Those that rest on it.
 $$);
 
 

@@ -96,7 +96,7 @@ def test_a_wrong_memory_shows_the_others_and_judges_them_alike(call: Call, said:
 @pytest.mark.parametrize(("kind", "most"), [("same", 3), ("other", 0)])
 @pytest.mark.anyio
 async def test_half_of_the_pairs_that_chose_no_bound(dsn: str, tmp_path: Path, kind: str, most: int) -> None:
-    """Of those that say the same at most three of 16 are missed, of the others none of 16 is shown."""
+    """At most three of 16 that say the same are missed; none of 16 others is shown."""
     settings = load(dsn=dsn, data_dir=tmp_path)
     async with Memory.connect(settings, source="sdk") as memory:
         await memory.save_session("Begin", "p")
