@@ -94,6 +94,7 @@ async def test_eleven_hundred_slow_connections_of_any_kind_silence_nobody(
         assert log.stat().st_size < 10_000
 
 
+@pytest.mark.long
 async def test_where_no_descriptor_is_left_clients_wait_and_one_line_is_logged(
     dsn: str, tmp_path: Path, token: Issue
 ) -> None:

@@ -42,6 +42,7 @@ def test_a_server_over_stdio_answers_why_and_ends_when_it_is_idle(dsn: str, tmp_
 
 
 @pytest.mark.anyio
+@pytest.mark.long
 async def test_a_server_over_http_answers_why_and_ends_when_it_is_idle(
     dsn: str, call: Call, tmp_path: Path, free_tcp_port: int
 ) -> None:

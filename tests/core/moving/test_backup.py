@@ -337,6 +337,7 @@ def test_memories_that_are_there_are_let_go_of_on_demand_only_and_never_under_a_
         assert client.execute("select count(*) > 0 from pgmem.node").fetchone() == (True,)
 
 
+@pytest.mark.long
 def test_the_way_out_of_another_major(folder: Path, installed: CopyTo, run: Run) -> None:
     """The steps of a person when a new pgmem brings a new PostgreSQL: the old one backs up, the new one restores."""
     data = folder / "old"

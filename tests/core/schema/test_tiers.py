@@ -211,6 +211,7 @@ def test_a_store_comes_back_from_its_dump(
         assert schema.upgrade(fresh).changed is False
 
 
+@pytest.mark.long
 def test_before_the_graph_is_rebuilt_a_restored_store_says_what_to_do(
     store: Callable[[str], psycopg.Connection[DictRow]],
     database: MakeDatabase,

@@ -223,6 +223,7 @@ def test_a_front_works_with_cells_of_a_later_release(servers: tuple[Server, Serv
             )
 
 
+@pytest.mark.long
 def test_a_running_fleet_is_upgraded_while_agents_save(
     servers: tuple[Server, Server], tmp_path: Path, place: Path
 ) -> None:
@@ -269,6 +270,7 @@ class OfStandby(Fleet):
         return self.standby
 
 
+@pytest.mark.long
 def test_a_standby_serves_saves_while_its_fleet_is_upgraded(
     servers: tuple[Server, Server], tmp_path: Path
 ) -> None:
