@@ -263,6 +263,7 @@ def terminal(*, quiet: bool = False) -> Console:
 
 _COMMANDS = {
     "archive_below": "--archive-below",
+    "as also": "with --also",
     "dry_run": "--dry-run",
     "get_relevant_memory": "pgmem cards for-path",
     "get_save_status": "pgmem hygiene",

@@ -86,7 +86,7 @@ def write(edit: Edit) -> Path | None:
         elif edit.project is None:
             plain_files.make_folder(target.parent)
             plain_files.replace(
-                target, after, like=like, mode=0o755 if after.startswith(b"#!") else plain_files.PRIVATE
+                target, after, like=like, mode=0o700 if after.startswith(b"#!") else plain_files.PRIVATE
             )
         else:  # a file that is committed holds no secrets
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -301,9 +301,9 @@ begin
     end if;
     if p_record ? 'versions' then
       v_set := v_set || jsonb_build_object('versions', (
-        select jsonb_agg(v.value || jsonb_strip_nulls(jsonb_build_object(
+        select coalesce(jsonb_agg(v.value || jsonb_strip_nulls(jsonb_build_object(
             'source', case when v.value ->> 'source' in ('cli', 'ui') then 'sync' end,
-            'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))) order by v.place)
+            'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))) order by v.place), '[]')
         from jsonb_array_elements(p_record -> 'versions') with ordinality as v(value, place)));
     end if;
     return p_record - coalesce(v_label.vouched_parts, '{}') - 'declined' || v_set;

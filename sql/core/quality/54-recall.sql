@@ -160,7 +160,7 @@ begin
     v_answer.same := (select coalesce(jsonb_agg(to_jsonb(s)), '[]') from pgmem.said_again(v_node, v_caller) s);
     v_answer.rests := (select coalesce(jsonb_agg(to_jsonb(r)), '[]') from pgmem.resting_on(v_node, v_caller) r);
     v_answer.next_step := 'Save what holds instead.' || case when v_answer.same <> '[]' and p_also = '{}'
-      then ' Others say the same (same): send their ids as also to judge them too.' else '' end;
+      then ' Others say the same: give their ids as also to judge them too.' else '' end;
   end if;
   return v_answer;
 end;

@@ -479,7 +479,7 @@ comment on function pgmem.is_named_in is
 
 -- A word begins where no letter or digit comes before, and where a name in camelCase is cut; signs and CJK anywhere.
 create or replace function pgmem.nth_word(p_text text, p_begins text, p_number integer) returns integer
-language plpgsql immutable parallel safe as $$
+language plpgsql immutable parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_pieces text[] := string_to_array(lower(p_text), p_begins);
   v_at     integer := 0;  -- of the character before the place

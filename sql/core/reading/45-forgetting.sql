@@ -170,7 +170,7 @@ begin
     select coalesce(jsonb_agg(to_jsonb(s) || jsonb_build_object('status', coalesce(v_states ->> s.id::text, s.status))
                               order by s.likeness desc, s.id), '[]') from unnest(v_same) s);
   if exists (select from unnest(v_same) s where not v_states ? s.id::text) then
-    v_answer.next_step := concat_ws(' ', v_answer.next_step, 'Others say the same (same): send their ids as also to forget them too.');
+    v_answer.next_step := concat_ws(' ', v_answer.next_step, 'Others say the same: give their ids as also to forget them too.');
   end if;
   perform pgmem.spend_token(v_change.token_id, v_node.id);
   return v_answer;

@@ -94,9 +94,12 @@ def test_a_purge_names_what_is_still_stored_under_the_name(run: Run, call: Call,
     call("save_decision", title="Sell tea", rationale="theirs", project_id="another")
     call("save_decision", title="Sell tea", rationale="again", project_id=shop)
     purged = run("forget", "Decision", "Sell tea", "--purge", "--yes", "--project", shop)
-    assert purged.stdout == "Decision Sell tea: purged.\n"
+    first_line, other = purged.stdout.splitlines()
+    assert first_line == "Decision Sell tea: purged."
+    assert other.startswith("  the same in another, active: Sell tea (")
     assert purged.stderr.startswith(f"Under this name is still stored: {first} (archived). Purge it too")
-    assert run("forget", str(first), "--purge", "--yes").stderr == ""
+    rest = run("forget", str(first), "--purge", "--yes").stderr
+    assert rest == "Others say the same: give their ids with --also to forget them too.\n"
 
 
 def test_what_nobody_has_touched_is_counted_then_let_go_of(

@@ -182,7 +182,13 @@ async def test_the_quality_tools_are_few_words_and_answer(dsn: str, reported: st
         judged = await client.call_tool("review_insight", {"title": title, "action": "approve"})
         # The first one proposes to forget a copy, and is carried out.
         assert (judged.structured_content or {})["status"] == "archived"
-        assert {tool["name"] for tool in tools} == {*answers, "review_insight", "confirm", "get_sources"}
+        assert {tool["name"] for tool in tools} == {
+            *answers,
+            "review_insight",
+            "confirm",
+            "get_sources",
+            "relate",
+        }
         prompts = {prompt.name for prompt in (await client.list_prompts()).prompts}
         assert prompts >= {"memory_review", "analysis_routing"}
         text = await client.get_prompt("memory_review", {"project_id": reported})

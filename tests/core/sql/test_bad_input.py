@@ -96,7 +96,7 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("upsert_entity", {"entity_name": "e" * 201}, "entity_name has 201 characters; send at most 200"),
     ("upsert_entity", {"fact": ""}, "fact must not be empty"),
     ("upsert_entity", {"fact": DOCUMENT}, "The arguments have 10000313 characters together; send at most 4000000"),
-    ("upsert_entity", {"related_entities": {"entity_id": "e"}}, "related_entities must be a list; send"),
+    ("upsert_entity", {"related_entities": {"entity_id": "e"}}, "related_entities must be a list of objects; send"),
     ("request_global_write_approval", {"content_preview": "\x00"}, "content_preview must not be empty"),
     ("request_global_write_approval", {"content_preview": HUGE}, "content_preview has 999999 characters"),
     ("retrieve_context", {"scope": DROP}, "scope is global, project or focus"),

@@ -9,6 +9,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from psycopg.rows import DictRow, dict_row, scalar_row
+from psycopg.types.json import Jsonb
 
 from tests.conftest import caller, new_database, past_the_pooler
 
@@ -113,7 +114,7 @@ def arguments(connection: psycopg.Connection[DictRow], verb: str, names: list[st
         "entities": [{"name": "Cup", "entityType": "Tool", "observations": ["Hot"]}],
         "relations": [{"from": "Till1", "to": "Till2", "relationType": "USES"}],
         "observations": [{"entityName": "Till1", "contents": ["Red"]}], "deletions": [{"entityName": "Till1", "observations": ["x"]}],
-        "verdict": "used", "states": [], "memory_ids": [str(row["id"])], "save_id": uuid4(), "message": "away",
+        "verdict": "used", "states": Jsonb([]), "memory_ids": [str(row["id"])], "save_id": uuid4(), "message": "away",
         "outcome": "drop", "action": "approve", "mode": "search", "record_type": "invariant", "statement": "Tea is hot.",
         "subject_path": "a.py", "report": {}, "receipt": {}, "paths": ["a.py"], "changed_paths": ["a.py"], "folder": "notes",
         "intent_id": uuid4(), "card_id": uuid4(), "extraction_id": uuid4(), "answer": {}, "settled": [], "part": "memory",

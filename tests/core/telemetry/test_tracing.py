@@ -119,12 +119,7 @@ def test_every_memory_operation_is_of_a_verb_and_named_by_the_conventions() -> N
         for name, verb in VERBS.items()
         if {"core", "graph"} & set(verb.toolsets) and verb.effect == "read"
     }
-    assert tools - set(tracing.OPERATIONS) == {
-        "get_scope_state",
-        "memory_freshness",
-        "route_analysis",
-        "surface_insights",
-    }
+    assert tools - set(tracing.OPERATIONS) == {"get_scope_state"}
 
 
 async def test_without_the_setting_no_span_is_made_of_a_call(
