@@ -310,7 +310,8 @@ select pgmem.declare_argument_type('objects', 'jsonb');
 select pgmem.declare_argument_type('related_entities', 'jsonb');
 select pgmem.declare_argument_type('card_evidence_list', 'jsonb');
 
--- Arguments that the client of the last release sends and that of this one does not: programs go on while their store is upgraded.
+-- Arguments that the client of the last release sends and that of this one does not: programs go on while their store
+-- is upgraded.
 -- A former name comes after the argument that has its meaning now; that one is required, though SQL cannot declare it.
 select pgmem.declare_argument_type('former_name_text', 'text');
 select pgmem.declare_argument_type('former_name_uuid', 'uuid');

@@ -39,7 +39,7 @@ comment on function pgmem.normalize is
   'The form that two texts share when they are the same: lower case, composed, no punctuation, single spaces.';
 
 
-create or replace function pgmem.segment(p_text text) returns text
+create or replace function pgmem.segmented_runs(p_text text) returns text
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare
   v_run  text;
@@ -59,8 +59,18 @@ begin
   return v_text;
 end;
 $$;
-comment on function pgmem.segment is
+comment on function pgmem.segmented_runs is
   'A text as the parser can take it: runs of CJK characters become overlapping pairs.';
+
+
+-- Most texts are plain ASCII, which has nothing to segment.
+create or replace function pgmem.segment(p_text text) returns text
+language sql immutable parallel safe
+begin atomic
+  select case when octet_length(p_text) = length(p_text) then p_text else pgmem.segmented_runs(p_text) end;
+end;
+comment on function pgmem.segment is
+  'The same as segmented_runs, which is asked only of a text that may hold CJK characters.';
 
 
 -- Nested replacements, which cost a tenth of a translation by a list. The camel of a name is cut before a capital that
@@ -68,9 +78,8 @@ comment on function pgmem.segment is
 create or replace function pgmem.parted(p_text text) returns text
 language sql immutable parallel safe
 begin atomic
-  select regexp_replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(
-    -- Most texts are plain ASCII, which has nothing to segment.
-    case when octet_length(p_text) = length(p_text) then p_text else pgmem.segment(p_text) end,
+  select regexp_replace(
+    replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(replace(pgmem.segment(p_text),
       '.', ' '), '_', ' '), '/', ' '), ':', ' '), '-', ' '), '@', ' '), '\', ' '), '+', ' '), '<', ' '), '>', ' '), '=', ' '),
     '(?<=[a-z])(?=[A-Z])|(?<=[A-Z0-9])(?=[A-Z][a-z])', ' ', 'g');
 end;
@@ -83,7 +92,7 @@ create or replace function pgmem.wholes(p_text text) returns text[]
 language sql immutable strict parallel safe
 begin atomic
   select coalesce(array_agg(distinct '=' || lower(m.whole[1])), '{}')
-  from regexp_matches(case when octet_length(p_text) = length(p_text) then p_text else pgmem.segment(p_text) end,
+  from regexp_matches(pgmem.segment(p_text),
     '\w+(?:[.:/\\@+-]+\w+)+|\w*[[:alnum:]]_\w+|\w*(?:[a-z][A-Z]|[A-Z0-9][A-Z][a-z])\w*', 'g') as m(whole)
   where length(m.whole[1]) <= 100;
 end;
@@ -115,8 +124,9 @@ $$;
 comment on function pgmem.stop_words_in is 'How many of some words are stop words of each language.';
 
 
--- Most English texts show it by an article and one word more. Else at least two stop words, and more than of English. Cyrillic letters are enough for Russian, whose rules come near to those
--- of its neighbours. Where half of six words or more are stop words of English, no other language is asked: they share few.
+-- Most English texts show it by an article and one word more. Else at least two stop words, and more than of English.
+-- Cyrillic letters are enough for Russian, whose rules come near to those of its neighbours. Where half of six words or
+-- more are stop words of English, no other language is asked: they share few.
 create or replace function pgmem.language_of(p_text text) returns text
 language plpgsql immutable strict parallel safe set search_path = pgmem, pg_temp as $$
 declare

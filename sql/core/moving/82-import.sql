@@ -285,13 +285,21 @@ comment on function pgmem.import_lines is
 -- Anybody can write into a file that a person of another store said it. Nobody has seen it here, so it is what a folder of
 -- notes is (08-caller): the statement of whoever imports it, and no order until a person decides. An approval of another
 -- store is none of this one.
+create or replace function pgmem.as_told_by_file(p_state jsonb, p_caller pgmem.caller) returns jsonb
+language sql immutable
+begin atomic
+  select p_state || jsonb_strip_nulls(jsonb_build_object(
+    'source', case when p_state ->> 'source' in ('cli', 'ui') then 'sync' end,
+    'trust_level', least((p_state ->> 'trust_level')::float8, p_caller.trust_level)));
+end;
+comment on function pgmem.as_told_by_file is
+  'A state out of a file: the word of a person in it is that of a file, and no trust is above the caller''s.';
+
+
 create or replace function pgmem.as_filed(p_record jsonb, p_caller pgmem.caller) returns jsonb
 language plpgsql set search_path = pgmem, pg_temp as $$
 declare
   v_label pgmem.label;
-  v_set   jsonb := jsonb_strip_nulls(jsonb_build_object(
-    'source', case when p_record ->> 'source' in ('cli', 'ui') then 'sync' end,
-    'trust_level', least((p_record ->> 'trust_level')::float8, p_caller.trust_level)));
 begin
   case p_record ->> 'type'
   when 'node' then
@@ -300,15 +308,13 @@ begin
       p_record := pgmem.as_saved(p_record, v_label, p_caller);
     end if;
     if p_record ? 'versions' then
-      v_set := v_set || jsonb_build_object('versions', (
-        select coalesce(jsonb_agg(v.value || jsonb_strip_nulls(jsonb_build_object(
-            'source', case when v.value ->> 'source' in ('cli', 'ui') then 'sync' end,
-            'trust_level', least((v.value ->> 'trust_level')::float8, p_caller.trust_level))) order by v.place), '[]')
+      p_record := p_record || jsonb_build_object('versions', (
+        select coalesce(jsonb_agg(pgmem.as_told_by_file(v.value, p_caller) order by v.place), '[]')
         from jsonb_array_elements(p_record -> 'versions') with ordinality as v(value, place)));
     end if;
-    return p_record - coalesce(v_label.vouched_parts, '{}') - 'declined' || v_set;
+    return pgmem.as_told_by_file(p_record, p_caller) - coalesce(v_label.vouched_parts, '{}') - 'declined';
   when 'save' then
-    return p_record || v_set || '{"decides": false}';
+    return pgmem.as_told_by_file(p_record, p_caller) || '{"decides": false}';
   else
     return p_record;
   end case;
@@ -341,6 +347,7 @@ declare
   v_done    text;
   v_owner   pgmem.caller;
   v_nodes   pgmem.node[];
+  v_records jsonb[];
   v_place   integer := 0;
   v_claims  boolean;
 begin
@@ -355,6 +362,7 @@ begin
   v_answer.merged := 0;
   v_answer.doubted := 0;
   foreach v_kind in array '{vocabulary,Project,FocusArea,node,edge,rest}'::text[] loop
+    v_records := '{}';
     if v_kind in ('Project', 'FocusArea', 'node') then
       -- All locks of a kind are taken in one order before the first of its nodes is read or written.
       v_nodes := '{}';
@@ -363,6 +371,7 @@ begin
         if not p_own then
           v_line.record := pgmem.as_filed(v_line.record, v_caller);
         end if;
+        v_records[v_line.number] := v_line.record;
         v_owner := pgmem.import_owner(v_line.record, v_caller, p_all_tenants);
         v_nodes[v_line.number] := pgmem.import_place(v_line.record, v_owner);
       end loop;
@@ -371,7 +380,9 @@ begin
     for v_line in select * from pgmem.import_lines(p_records, v_kind) loop
       v_place := v_line.place;
       v_claims := v_kind = 'node' and not p_own and pgmem.is_of_a_person(v_line.record ->> 'source', (v_line.record ->> 'trust_level')::float8);
-      if not p_own then
+      if v_records[v_line.number] is not null then
+        v_line.record := v_records[v_line.number];
+      elsif not p_own then
         v_line.record := pgmem.as_filed(v_line.record, v_caller);
       end if;
       v_owner := pgmem.import_owner(v_line.record, v_caller, p_all_tenants);

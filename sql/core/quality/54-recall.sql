@@ -183,7 +183,7 @@ AmbiguousName: a title is of several memories; the message lists their ids.
 InvalidArgument: the verdict is another word.
 $$;
 select pgmem.declare_verb('feedback', p_rights => 'writer', p_effect => 'repeat', p_answer => 'Feedback',
-  p_reads_all => 'Of a wrong memory it looks at all insights, and for the statement in the whole store.',
+  p_reads_all => 'For a wrong memory it looks at all insights, and for the statement in the whole store.',
   p_toolset => 'core,entry', p_description => 'Call this when a memory was used, or proved wrong, outdated or noise.');
 
 

@@ -86,6 +86,18 @@ rests resting_memory[] = {}: Those that rest on it.
 $$);
 
 
+create or replace function pgmem.hold_forgetting(
+  p_node pgmem.node,
+  p_caller pgmem.caller,
+  p_purge boolean
+) returns pgmem.save_result
+language sql set search_path = pgmem, pg_temp as $$
+  select * from pgmem.hold_change(p_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', p_node.label,
+    'key', p_node.id, 'title', p_node.title, 'purge', p_purge, 'project_id', p_node.project)), p_node);
+$$;
+comment on function pgmem.hold_forgetting is 'Keep the wish to forget a memory for a person, who decides about it.';
+
+
 create or replace function pgmem.forget_also(
   p_ids text[],
   p_caller pgmem.caller,
@@ -105,8 +117,7 @@ begin
     if v_node.seq is null then
       continue;
     elsif pgmem.needs_review(v_node, p_caller, p_purge) then
-      perform pgmem.hold_change(p_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
-        'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node);
+      perform pgmem.hold_forgetting(v_node, p_caller, p_purge);
       v_states := v_states || jsonb_build_object(v_node.id, 'failed');
     elsif v_node.scope = 'global' and not pgmem.decides(p_caller) then
       raise exception using errcode = 'PM004', message = format(
@@ -154,8 +165,7 @@ begin
   v_answer.by := pgmem.said_by(v_node.source, v_node.trust_level);
   if pgmem.needs_review(v_node, v_caller, p_purge) then
     v_answer := jsonb_populate_record(v_answer, '{"edges": 0, "versions": 0, "vectors": 0}' || to_jsonb(
-      pgmem.hold_change(v_caller, 'forget', jsonb_strip_nulls(jsonb_build_object('label', v_node.label,
-        'key', v_node.id, 'title', v_node.title, 'purge', p_purge, 'project_id', v_node.project)), v_node)));
+      pgmem.hold_forgetting(v_node, v_caller, p_purge)));
   else
     v_answer.next_step := pgmem.still_replaced(v_node);
     select f.status, f.edges, f.versions, f.vectors

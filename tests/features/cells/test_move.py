@@ -6,13 +6,12 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
 import psycopg
 import pytest
-from _pytest.mark import ParameterSet
 from psycopg.rows import dict_row
 from typer.testing import CliRunner
 
@@ -25,26 +24,11 @@ from tests.conftest import caller, output_of
 from tests.features.cells import fleet as fleets
 from tests.features.cells.fleet import Fleet, Server, act
 from tests.features.cells.writers import Writers
+from tests.fixtures.amounts import mostly_long
 from tests.fixtures.verbs import MISPLACED
 
-POINTS = {
-    "copying": False,
-    "pass 1": False,
-    "freezing": False,
-    "moving": False,
-    "leaving": False,
-    "drained": False,
-    "equal": False,
-    "closed": False,
-    "opened": False,
-    "flipped": True,
-    "cleared": False,
-}
-"""Where a mover is killed, as its progress says it; those that are true in each run, the others by make test-long."""
-
-
-def points(names: Iterable[str]) -> list[ParameterSet]:
-    return [pytest.param(name, marks=() if POINTS[name] else pytest.mark.long) for name in names]
+POINTS = "copying,pass 1,freezing,moving,leaving,drained,equal,closed,opened,flipped,cleared".split(",")
+"""Where a mover is killed, as its progress says it."""
 
 
 def name() -> str:
@@ -216,7 +200,7 @@ def run_mover(fleet: Fleet, org: str, to: int, point: str = "-") -> subprocess.C
     return subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
 
 
-@pytest.mark.parametrize("point", points(POINTS))
+@pytest.mark.parametrize("point", mostly_long(POINTS, ["flipped"]))
 def test_a_mover_that_is_killed_is_followed_by_another_that_goes_on(
     fleet: Fleet, tmp_path: Path, point: str
 ) -> None:
@@ -290,7 +274,7 @@ def moves(fleet: Fleet) -> bool:
         return bool(found.moves())
 
 
-@pytest.mark.parametrize("point", points([*POINTS][:7]))
+@pytest.mark.parametrize("point", mostly_long(POINTS[:7], []))
 def test_a_move_is_undone_until_its_organisation_is_gone(fleet: Fleet, tmp_path: Path, point: str) -> None:
     org = name()
     filled(fleet, org)
