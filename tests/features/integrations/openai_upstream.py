@@ -115,8 +115,17 @@ async def _nothing() -> None:
 
 
 def add_corrupt(session_id: str, text: str) -> None:
-    """A row that is not a message: a text instead of an object."""
-    run("select pgmem.add_messages(%s, %s)", session_id, Jsonb([text]))
+    """A row that is not a message: a text instead of an object, which no verb takes."""
+    run(
+        "select pgmem.add_messages(%s, %s)",
+        session_id,
+        Jsonb([{"role": "user", "content": "is overwritten"}]),
+    )
+    run(
+        "update pgmem.node set props = jsonb_set(props, '{value}', %s)"
+        " where seq = (select max(seq) from pgmem.node where label = 'Message')",
+        Jsonb(text),
+    )
 
 
 def run(statement: str, *values: object) -> None:
